@@ -1,0 +1,40 @@
+# The house's commands. `go test ./...` needs nothing but Go; the rest says what it needs.
+GO      ?= go
+TOOLS   := $(CURDIR)/internal/devtools/go.mod
+TOOL     = $(GO) tool -modfile=$(TOOLS)
+PKGS    := ./...
+
+.PHONY: all test race lint fmt conformance crash cases bench fuzz
+
+all: test lint
+
+# Everything a change must pass first.
+test:
+	$(GO) test $(PKGS)
+
+# The same under the race detector; needs a C compiler.
+race:
+	CGO_ENABLED=1 $(GO) test -race $(PKGS)
+
+# vet, staticcheck, gofumpt and the house's import rules.
+lint:
+	$(GO) vet $(PKGS)
+	cd conformance && $(GO) vet $(PKGS)
+	$(TOOL) staticcheck $(PKGS)
+	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); \
+	if [ -n "$$out" ]; then echo "not gofumpt-ed (run make fmt):"; echo "$$out"; exit 1; fi
+	$(GO) test ./internal/lint
+
+fmt:
+	$(TOOL) gofumpt -w $$(git ls-files '*.go')
+
+# The official Go client against our server, and ours beside it.
+conformance:
+	cd conformance && $(GO) test -count=1 $(PKGS)
+
+# Crash points on the in-memory file system, many times the share in `make test`.
+crash:
+	$(GO) test -count=1 -timeout 15m ./internal/store -run TestCrash -crash.points=10000
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)
