@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+const ms = time.Millisecond
+
+// run builds a history of one key from lines `consumer seq start end outcome`
+// in milliseconds; outcome is ok, err or open.
+func run(lines string) History {
+	h := History{End: time.Hour}
+	most := 0
+	for line := range strings.Lines(lines) {
+		f := strings.Fields(line)
+		if len(f) != 5 {
+			continue
+		}
+		c := Call{Consumer: f[0], Key: "k", Seq: atoi(f[1]), Start: time.Duration(atoi(f[2])) * ms, End: time.Duration(atoi(f[3])) * ms}
+		c.Outcome = map[string]Outcome{"ok": Success, "err": Failure, "open": Open}[f[4]]
+		h.Calls = append(h.Calls, c)
+		most = max(most, c.Seq)
+	}
+	for seq := 1; seq <= most; seq++ {
+		h.Sends = append(h.Sends, Send{"k", seq, true})
+	}
+	return h
+}
+
+func atoi(s string) (n int) {
+	for _, d := range s {
+		n = n*10 + int(d-'0')
+	}
+	return n
+}
+
+func TestHistories(t *testing.T) {
+	tests := []struct {
+		name  string
+		lines string
+		alter func(*History)
+		want  Report
+	}{
+		{name: "in order", lines: "a 1 0 5 ok\na 2 5 9 ok\nb 3 10 11 ok", want: Report{Sent: 3, Handled: 3}},
+		{name: "retried in place", lines: "a 1 0 5 ok\na 2 5 9 err\na 2 10 11 ok\na 3 12 13 ok", want: Report{Sent: 3, Handled: 3}},
+		{name: "dropped at the end", lines: "a 1 0 5 ok\na 2 6 7 ok", alter: func(h *History) {
+			h.Sends = append(h.Sends, Send{"k", 3, true})
+		}, want: Report{Sent: 3, Handled: 2, Lost: 1}},
+		{name: "not acknowledged is not lost", lines: "a 1 0 5 ok", alter: func(h *History) {
+			h.Sends = append(h.Sends, Send{"k", 2, false})
+		}, want: Report{Sent: 1, Handled: 1}},
+		{name: "dropped in the middle", lines: "a 1 0 5 ok\na 3 6 7 ok", want: Report{Sent: 3, Handled: 2, Lost: 1, OutOfOrder: 2}},
+		{name: "swapped", lines: "a 2 0 5 ok\na 1 6 7 ok", want: Report{Sent: 2, Handled: 2, OutOfOrder: 2}},
+		{name: "next before the retry", lines: "a 1 0 5 err\na 2 6 7 ok\na 1 8 9 ok", want: Report{Sent: 2, Handled: 2, OutOfOrder: 1}},
+		{name: "handled twice without a reason", lines: "a 1 0 5 ok\na 1 6 7 ok", want: Report{Sent: 1, Handled: 1, Repeated: 1, Unexplained: 1}},
+		{name: "handled again after a death", lines: "a 1 0 5 ok\nb 1 16 17 ok", alter: func(h *History) {
+			h.Kills = []Kill{{"a", 10 * ms}}
+		}, want: Report{Sent: 1, Handled: 1, Repeated: 1, LongestPause: 6 * ms}},
+		{name: "an open call ends with its process", lines: "a 1 0 0 open\nb 1 16 17 ok", alter: func(h *History) {
+			h.Kills = []Kill{{"a", 10 * ms}}
+		}, want: Report{Sent: 1, Handled: 1, LongestPause: 6 * ms}},
+		{name: "an open call of the living overlaps", lines: "a 1 0 0 open\nb 1 16 17 ok", want: Report{Sent: 1, Handled: 1, Overlapping: 1}},
+		{name: "overlap across processes", lines: "a 1 0 5 ok\na 2 6 10 ok\nb 2 8 12 ok", want: Report{Sent: 2, Handled: 2, Repeated: 1, Unexplained: 1, Overlapping: 1}},
+		{name: "next started inside", lines: "a 1 0 5 ok\nb 2 4 9 ok", want: Report{Sent: 2, Handled: 2, OutOfOrder: 1, Overlapping: 1}},
+		{name: "overlap hidden behind a short call", lines: "a 1 0 20 ok\nb 1 1 2 ok\nb 1 3 4 ok", want: Report{Sent: 1, Handled: 1, Repeated: 2, Unexplained: 2, Overlapping: 2}},
+		{name: "dead letter settles", lines: "a 1 0 5 err\na 2 8 9 ok", alter: func(h *History) {
+			h.DeadLetters = map[Message]time.Duration{{"k", 1}: 6 * ms}
+		}, want: Report{Sent: 2, Handled: 1}},
+		{name: "dead letter too late", lines: "a 1 0 5 err\na 2 8 9 ok", alter: func(h *History) {
+			h.DeadLetters = map[Message]time.Duration{{"k", 1}: 10 * ms}
+		}, want: Report{Sent: 2, Handled: 1, OutOfOrder: 1}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := run(tt.lines)
+			if tt.alter != nil {
+				tt.alter(&h)
+			}
+			got := Check(h)
+			broken := tt.want.Lost+tt.want.OutOfOrder+tt.want.Overlapping+tt.want.Unexplained > 0
+			if broken == got.OK() || broken != (len(got.Faults) > 0) {
+				t.Errorf("OK() = %v, faults %q", got.OK(), got.Faults)
+			}
+			got.Faults = nil
+			if !equal(got, tt.want) {
+				t.Errorf("got  %+v\nwant %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func equal(a, b Report) bool {
+	a.Faults, b.Faults = nil, nil
+	return a.Sent == b.Sent && a.Handled == b.Handled && a.Lost == b.Lost && a.Repeated == b.Repeated &&
+		a.Unexplained == b.Unexplained && a.OutOfOrder == b.OutOfOrder && a.Overlapping == b.Overlapping &&
+		a.LongestPause == b.LongestPause
+}
+
+func TestFaultTextsAreBounded(t *testing.T) {
+	var h History
+	for i := range 1000 {
+		h.Sends = append(h.Sends, Send{"k", i + 1, true})
+	}
+	if r := Check(h); r.Lost != 1000 || len(r.Faults) != maxFaults {
+		t.Errorf("lost %d, %d texts", r.Lost, len(r.Faults))
+	}
+}
