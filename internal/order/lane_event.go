@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package order
+
+import "time"
+
+// LaneConfig holds the rules by which one queue is consumed. The zero value is
+// good: in queue order, one message at a time, retried in place for ever.
+type LaneConfig struct {
+	ByKey   bool // keys run in parallel, each in order; else the queue is one lane
+	Workers int  // by key: hand-outs at once; zero means 16
+	Batch   int  // messages per hand-out; zero means 1
+	Manual  bool // queue order only: Success holds, Commit and Rollback decide
+	Stock   bool // the broker is an Apache RocketMQ one: attempts are not reported
+
+	MaxCount int           // cached messages, zero means 1000
+	MaxBytes int64         // cached bytes, zero means 100 MiB
+	PullWait time.Duration // pause after each pull that brought messages
+
+	Backoff     []time.Duration // waits before attempts 2, 3, ...; the last one repeats; empty means 1 s
+	MaxBackoff  time.Duration   // zero means 30 s; the lower bound is 10 ms
+	MaxAttempts int             // zero: for ever
+	Poison      Poison          // what happens after MaxAttempts
+
+	Timeout       time.Duration // a handler's context ends after it; zero: never
+	Redeliver     bool          // after Timeout hand out again without waiting for the return (receipt handles)
+	MaxHandler    time.Duration // longest time that a handler may ignore its ended context; zero: for ever
+	MaxTurn       time.Duration // consumption in a row before others get their turn; zero means 60 s
+	CommitEvery   time.Duration // zero means 1 s
+	SettleTimeout time.Duration // on a bounded revoke: wait after contexts ended; zero means 500 ms (G/2)
+}
+
+// Poison is what happens to a message that has used up its attempts.
+type Poison uint8
+
+// Poison policies.
+const (
+	PoisonBlock  Poison = iota // keep trying
+	PoisonLetter               // dead-letter it and go on
+	PoisonPark                 // its lane waits until it is resumed
+)
+
+// Entry is one message as a lane sees it.
+type Entry struct {
+	Offset int64
+	Size   int32
+	Key    uint64 // hash of the ordering key; 0: none (a barrier of the queue)
+	Ref    any    // the driver's own; never looked at
+}
+
+// LaneEventKind says what happened; see the constants.
+type LaneEventKind uint8
+
+// The events of a lane.
+const (
+	// LaneTick lets time pass. Feed it when Next is reached and when the session
+	// turned silent or alive.
+	LaneTick LaneEventKind = iota
+	// LaneStart begins at Grant (once, first).
+	LaneStart
+	// LanePulled: the pull under way was answered with Entries (ascending), the
+	// next one starts at Next. An answer without messages has only Next.
+	LanePulled
+	// LanePullFailed: the pull failed; try again after Delay (zero means 1 s).
+	LanePullFailed
+	// LanePullMoved: the broker says the pull's offset is outside of the queue,
+	// which starts at Offset and ends at Next.
+	LanePullMoved
+	// LaneSettle: the handler of Token came back with Verdict; Delay asks for a
+	// wait of its own (zero: the back-off's), Done of the first messages of the
+	// hand-out succeeded whatever the verdict.
+	LaneSettle
+	// LaneExtend moves the deadline of Token to Deadline.
+	LaneExtend
+	// LaneLettered: the message at Offset was stored in the dead-letter queue;
+	// with Failed it was not.
+	LaneLettered
+	// LaneCommitted: the commit ID was answered; with Failed it was not done
+	// (no answer or an error; not: fenced).
+	LaneCommitted
+	// LanePause and LaneResume: by the user; what runs ends, nothing new starts.
+	LanePause
+	LaneResume
+	// LaneRetryNow, LaneLetterNow, LaneParkNow, LaneUnpark: verbs of an operator
+	// on the message at Offset, the head of its key.
+	LaneRetryNow
+	LaneLetterNow
+	LaneParkNow
+	LaneUnpark
+	// LaneRevoke: give the queue up: no pull, no hand-out, wait for handlers,
+	// commit, release. At Deadline (Never: no bound) contexts end.
+	LaneRevoke
+	// LaneLost: the lease is lost (fenced, not granted again, another epoch):
+	// nothing of it may be committed; end contexts, wait for handlers, release.
+	LaneLost
+)
+
+// LaneEvent is one event.
+type LaneEvent struct {
+	Kind LaneEventKind
+	// Until: nothing may be handed out from then on. Session.Until, or the time
+	// of ClaimStart and ClaimExtend with a stock broker; read just before Step
+	// and set in every event.
+	Until Time
+
+	Grant    Grant
+	Entries  []Entry // copied
+	Offset   int64
+	Next     int64
+	Token    LaneToken
+	ID       uint64
+	Verdict  Verdict
+	Delay    time.Duration
+	Done     int
+	Deadline Time
+	Failed   bool
+}
+
+// LaneToken names one hand-out of a lane. A token is never used again.
+type LaneToken uint64
+
+// Verdict is the outcome of a handler call. Any value that is not listed here,
+// or does not belong to the mode, is a Retry.
+type Verdict uint8
+
+// Verdicts.
+const (
+	Retry    Verdict = iota // error, panic, time-out, suspend: again, in place
+	Success                 // done; in manual mode: held until Commit
+	Commit                  // manual mode: this and all held messages are done
+	Rollback                // manual mode: this and all held messages again; no attempt is counted
+	Letter                  // dead-letter the message and go on
+)
+
+// LaneActionKind says what the driver must do; see the constants.
+type LaneActionKind uint8
+
+// The actions of a lane.
+const (
+	// LanePull: pull from Offset. One at a time; answer with LanePulled,
+	// LanePullFailed or LanePullMoved. Nothing else stops it: a lane that is
+	// revoked or lost drops the answer.
+	LanePull LaneActionKind = iota
+	// LaneHandOut: call the handler with Entries (valid until the settle of
+	// Token), attempt Attempt. Its context ends on LaneCancel. SameTurn says that
+	// the worker may go on with it at once, before others.
+	LaneHandOut
+	// LaneCancel: end the context of Token; Cause says why.
+	LaneCancel
+	// LaneCommit: commit Offset with the settled ranges (AppendSettled) and
+	// attempts (AppendAttempts) as they are now; ID comes back with the answer.
+	LaneCommit
+	// LaneLetter: store Entries[0] in the dead-letter queue (once; look its
+	// identity up first), then feed LaneLettered.
+	LaneLetter
+	// LaneReleased: the lane is over. Unless Lost, what was settled is committed
+	// and the queue can be unlocked. Overrun: handlers still run.
+	LaneReleased
+	// LaneSkipped: the broker no longer has the messages from Offset up to Next;
+	// report the loss.
+	LaneSkipped
+	// LaneBeyond: the position Offset lies past the end Next of the queue; report
+	// it; the lane waits until the queue has grown.
+	LaneBeyond
+	// LaneOverrun: the handler of Token ignores its ended context; report it.
+	LaneOverrun
+)
+
+// LaneAction is one thing to do.
+type LaneAction struct {
+	Kind     LaneActionKind
+	Token    LaneToken
+	Entries  []Entry
+	Attempt  int32
+	SameTurn bool
+	Cause    Cause
+	ID       uint64
+	Offset   int64
+	Next     int64
+	Epoch    Epoch
+	Lost     bool
+	Overrun  bool
+}
+
+// Cause is why a handler's context ended.
+type Cause uint8
+
+// Causes.
+const (
+	CauseNone    Cause = iota
+	CauseTimeout       // the handler's time is up
+	CauseSilent        // the broker has not been heard for half the grace
+	CauseLost          // another member may have the queue
+	CauseRevoked       // the time to give the queue up is over
+)
