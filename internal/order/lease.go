@@ -2,69 +2,214 @@
 
 package order
 
+import (
+	"sort"
+	"time"
+)
+
+// Rules for stock clients and bounds that are not configurable.
+const (
+	stockLease    = 60 * time.Second // a stock lease that is not refreshed
+	stockGone     = 31 * time.Second // the same once its client's link is gone; a stock client trusts a lock for 30 s
+	stockFast     = 5 * time.Second  // after the close, with StockFastRelease
+	stockLeaving  = 2 * time.Second  // between a stock client's last unlock and its last commit
+	restartHonour = 3 * time.Second  // our leases after a restart, or G if that is more
+	unknownWait   = 30 * time.Second // a commit waits for its link to become known
+	maxWaits      = 1024             // commits that wait
+)
+
 // Leases is the broker's lease table of one group: who may consume which queue.
-type Leases struct{ cfg LeaseConfig }
+//
+// A queue is free, leased, or leased and leaving (its stock holder unlocked
+// everything and may still commit). Only a tick moves time, so a request that
+// comes in after a pause of the broker can never find a lease ended whose
+// refresh lies unread in a socket.
+type Leases struct {
+	cfg     LeaseConfig
+	ours    map[Token]*member
+	stock   map[string]*member
+	links   map[LinkID]*link
+	queues  map[Queue]*lease
+	sorted  []*lease // the values of queues, so that steps are deterministic
+	waits   []LeaseEvent
+	waitEnd []Time // parallel to waits
+
+	epoch, epochEnd Epoch // the epochs still to give: [epoch, epochEnd)
+	asked           bool  // LeaseNeedEpochs was said
+
+	awake    Time // the last tick, or when the table began to need ticks
+	next     Time
+	announce bool
+	stats    LeaseStats
+}
+
+// lease is what the table knows about one queue.
+type lease struct {
+	queue     Queue
+	offset    int64
+	epoch     Epoch   // the last one given; the holder's, if there is one
+	holder    *member // nil: free
+	lastHost  string  // of the last holder
+	since     Time
+	refreshed Time // stock: the last lock; ours are refreshed by session
+	floor     Time // not given to another before
+	leaving   Time // not 0: ends then
+	taken     bool // by an operator: the holder can't have it back
+	restored  bool // not asked for again since the broker started
+	reset     bool // stock commits other than offset are ignored
+	waiting   []*member
+}
 
 // NewLeases returns an empty table. Feed it LeaseRestore events first.
-func NewLeases(cfg LeaseConfig) *Leases { return &Leases{cfg: cfg} }
-
-// Step applies ev at time now and appends to buf what is to be done.
-func (t *Leases) Step(now Time, ev *LeaseEvent, buf []LeaseAction) []LeaseAction { return buf }
-
-// Next returns when the next LeaseTick is due, or Never.
-func (t *Leases) Next() Time { return Never }
-
-// Position returns the group's committed offset in q, or Unknown.
-func (t *Leases) Position(q Queue) int64 { return Unknown }
-
-// Leased reports whether any queue is leased.
-func (t *Leases) Leased() bool { return false }
+func NewLeases(cfg LeaseConfig) *Leases {
+	t := &Leases{
+		ours:   map[Token]*member{},
+		stock:  map[string]*member{},
+		links:  map[LinkID]*link{},
+		queues: map[Queue]*lease{},
+		awake:  cfg.Start,
+		next:   Never,
+	}
+	t.Configure(cfg)
+	return t
+}
 
 // Configure changes the rules of the group.
-func (t *Leases) Configure(cfg LeaseConfig) {}
+func (t *Leases) Configure(cfg LeaseConfig) {
+	if cfg.Grace == 0 {
+		cfg.Grace = time.Second
+	}
+	cfg.Grace = min(max(cfg.Grace, 250*time.Millisecond), time.Minute)
+	if cfg.Lease == 0 {
+		cfg.Lease = 10 * time.Second
+	}
+	cfg.Lease = max(cfg.Lease, 2*cfg.Grace)
+	t.cfg = cfg
+	t.schedule()
+}
 
-// Members appends the live members, sorted by client id.
-func (t *Leases) Members(dst []Member) []Member { return dst }
+// Step applies ev at time now and appends to buf what is to be done. The driver
+// feeds only queues that exist: the table remembers each one that is named.
+func (t *Leases) Step(now Time, ev *LeaseEvent, buf []LeaseAction) []LeaseAction {
+	t.announce = false
+	if ev.Kind != LeaseClosed {
+		t.touch(ev.Link, &buf)
+	}
+	switch ev.Kind {
+	case LeaseTick:
+		t.tick(now, &buf)
+	case LeaseRestore:
+		t.restore(ev)
+	case LeaseEpochs:
+		t.addEpochs(ev)
+	case LeaseJoin:
+		t.join(now, ev, &buf)
+	case LeaseKnown:
+		t.retryWaits(now, ev.Link, &buf)
+	case LeaseRefresh:
+		t.refresh(now, ev, &buf)
+	case LeaseClosed:
+		t.linkClosed(now, ev.Link, &buf)
+	case LeaseLeave:
+		t.leave(now, ev.Link, &buf)
+	case LeaseLock:
+		t.lock(now, ev, &buf)
+	case LeaseUnlock:
+		t.unlock(now, ev, &buf)
+	case LeasePull:
+		t.pull(ev, &buf)
+	case LeaseCommit:
+		t.commit(now, ev, &buf)
+	case LeaseReset:
+		t.move(t.queue(ev.Queue), ev.Offset, ev.Tag, &buf)
+	case LeaseRelease:
+		t.take(now, ev.Queue, &buf)
+	case LeaseForget:
+		t.forget(ev.Queue, &buf)
+	}
+	if t.announce {
+		buf = append(buf, LeaseAction{Kind: LeaseAnnounce})
+	}
+	return buf
+}
 
-// Holders appends all queues the table knows, sorted.
-func (t *Leases) Holders(dst []Holder) []Holder { return dst }
+// queue returns the state of q, which it begins to know if need be.
+func (t *Leases) queue(q Queue) *lease {
+	if le := t.queues[q]; le != nil {
+		return le
+	}
+	le := &lease{queue: q, offset: Unknown}
+	t.queues[q] = le
+	i := sort.Search(len(t.sorted), func(i int) bool { return q.less(t.sorted[i].queue) })
+	t.sorted = append(t.sorted, nil)
+	copy(t.sorted[i+1:], t.sorted[i:])
+	t.sorted[i] = le
+	return le
+}
+
+func (q Queue) less(r Queue) bool {
+	if q.Topic != r.Topic {
+		return q.Topic < r.Topic
+	}
+	return q.ID < r.ID
+}
+
+// restore puts back one stored queue. Its lease is honoured for a while from
+// the broker's start on, however long the broker was down.
+func (t *Leases) restore(ev *LeaseEvent) {
+	le := t.queue(ev.Queue)
+	le.offset, le.epoch, le.reset, le.lastHost = ev.Offset, ev.Epoch, ev.Reset, ev.Host
+	t.epochEnd = max(t.epochEnd, ev.Epoch+1)
+	t.epoch = t.epochEnd
+	if ev.Client == "" && ev.Session == 0 {
+		return
+	}
+	m := t.member(ev.Client, ev.Session)
+	m.name, m.host, m.held = ev.Name, ev.Host, m.held+1
+	le.holder, le.since, le.restored = m, t.cfg.Start, true
+	le.floor = t.cfg.Start.Add(stockGone)
+	if m.session != 0 {
+		le.floor = t.cfg.Start.Add(max(restartHonour, t.cfg.Grace))
+		m.floor, m.restored = le.floor, true
+	}
+	t.schedule()
+}
+
+// forget drops a deleted queue.
+func (t *Leases) forget(q Queue, buf *[]LeaseAction) {
+	le := t.queues[q]
+	if le == nil {
+		return
+	}
+	if le.holder != nil {
+		t.free(le, WhyDeleted, buf)
+	}
+	delete(t.queues, q)
+	for i, l := range t.sorted {
+		if l == le {
+			t.sorted = append(t.sorted[:i], t.sorted[i+1:]...)
+			break
+		}
+	}
+}
+
+// Position returns the group's committed offset in q, or Unknown.
+func (t *Leases) Position(q Queue) int64 {
+	if le := t.queues[q]; le != nil {
+		return le.offset
+	}
+	return Unknown
+}
+
+// Leased reports whether any queue is leased.
+func (t *Leases) Leased() bool {
+	for _, le := range t.sorted {
+		if le.holder != nil {
+			return true
+		}
+	}
+	return false
+}
 
 // Stats returns the counters.
-func (t *Leases) Stats() LeaseStats { return LeaseStats{} }
-
-// Member is a client session that is a member of the group.
-type Member struct {
-	Client  string
-	Session Token // 0: stock
-	Name    string
-	Links   int
-}
-
-// Holder is the state of one queue.
-type Holder struct {
-	Queue   Queue
-	Offset  int64
-	Epoch   Epoch  // the last one given
-	Client  string // empty: free
-	Session Token
-	Since   Time // when the lease was granted
-	Until   Time // when it ends unless refreshed
-	Why     Why  // WhyHeld, WhyGrace, WhyRestart, WhyLeaving; WhyNone when free
-	Reset   bool // stock commits other than Offset are ignored until the holder takes the reset up
-	Waiting int  // members that asked for it and were refused
-}
-
-// LeaseStats counts what a lease table refused or noticed.
-type LeaseStats struct {
-	Foreign   uint64 // commits by others than the holder
-	Lower     uint64 // commits below the position
-	Fenced    uint64 // pulls and commits under an old epoch
-	Ignored   uint64 // negative, past the end, or not the reset value
-	Unknown   uint64 // commits whose link was not known in time
-	Resets    uint64 // resets by operators and tools
-	Parked    uint64 // pulls of queues that another member holds
-	Twins     uint64 // client ids used twice
-	Overruns  uint64 // queues released while a handler ran
-	Pauses    uint64 // pauses of the broker that were noticed
-	Takeovers uint64 // leases ended by time
-}
+func (t *Leases) Stats() LeaseStats { return t.stats }

@@ -29,8 +29,8 @@ const (
 	LeaseTick LeaseEventKind = iota
 
 	// LeaseRestore puts back what was stored, before the first other event:
-	// Queue, Epoch (the last one given), Offset (the position or Unknown), and
-	// if the queue was leased Client, Session and Host.
+	// Queue, Epoch (the last one given), Offset (the position or Unknown), Reset
+	// as last stored, and if the queue was leased Client, Session, Name and Host.
 	LeaseRestore
 
 	// LeaseEpochs gives the table the epochs from Epoch up to and without
@@ -68,21 +68,25 @@ const (
 	// LeasePull: a pull. Link, Host, Session, Epoch, Queue, Offset, Known.
 	LeasePull
 
-	// LeaseCommit: an offset commit, or the commit part of a pull. Link, Host,
-	// Session, Epoch, Queue, Offset, End, Async, Known, Ordered.
+	// LeaseCommit: an offset commit, or the commit part of a pull (fed before the
+	// pull, with Async). Link, Host, Session, Epoch, Queue, Offset, End, Async,
+	// Known, Ordered.
 	LeaseCommit
 
-	// LeaseReset: an operator sets the position of Queue to Offset.
+	// LeaseReset: an operator sets the position of Queue to Offset, which the
+	// driver has brought inside of the queue.
 	LeaseReset
 
-	// LeaseRelease: an operator takes Queue from whoever holds it.
+	// LeaseRelease: an operator takes Queue from whoever holds it: the holder is
+	// fenced at once, others get the queue after G.
 	LeaseRelease
 
 	// LeaseForget: Queue was deleted.
 	LeaseForget
 )
 
-// LeaseEvent is one event. Which fields count depends on Kind.
+// LeaseEvent is one event. Which fields count depends on Kind. Driver tags are
+// not 0.
 type LeaseEvent struct {
 	Kind LeaseEventKind
 	Tag  uint64 // of the driver; comes back in the actions that answer the event
@@ -107,6 +111,7 @@ type LeaseEvent struct {
 	Known   bool // the link has sent a heartbeat, lock or pull of any group
 	Ordered bool // the topic is an ordered one
 	Overrun bool
+	Reset   bool
 }
 
 // LeaseActionKind says what the driver must do; see the constants.
@@ -116,8 +121,9 @@ type LeaseActionKind uint8
 // 'change' are changes of stored state: they are written before any answer
 // that follows them is sent.
 const (
-	// LeaseGranted (change if Fresh): Queue is leased to Client/Session under
-	// Epoch; Offset is the group's position or Unknown. Answers a lock.
+	// LeaseGranted (change if Fresh or Start): Queue is leased to Client/Session
+	// under Epoch; Offset is the group's position or Unknown. With Start this
+	// fixes Offset as the position, in the same change. Answers a lock.
 	LeaseGranted LeaseActionKind = iota
 	// LeaseRefused: Queue is not leased to the asker; Client holds it (or is
 	// empty), Why says why. Answers a lock.
@@ -128,10 +134,10 @@ const (
 	// LeaseAnnounce: tell all members that a queue became free or that the
 	// membership changed (NOTIFY_CONSUMER_IDS_CHANGED). At most one per step.
 	LeaseAnnounce
-	// LeaseStored (change): the position of Queue is Offset, by a commit under
-	// Epoch or as the fixed start (Start). A commit of ours may carry new ranges
-	// and attempts even if Offset is the old position: store them too. Answers
-	// the commit Tag with success.
+	// LeaseStored (change): the position of Queue is Offset, and Reset says
+	// whether a reset is still to be taken up. A commit of ours may carry new
+	// ranges and attempts even if Offset is the old position: store them too.
+	// Answers the commit Tag, if not 0, with success.
 	LeaseStored
 	// LeaseDropped: the commit Tag is not applied, Why says why. Answer 0 to a
 	// stock client; CodeFenced to ours if Why is WhyFenced, else an error.
@@ -140,7 +146,7 @@ const (
 	// with this Tag follows.
 	LeaseWait
 	// LeaseMoved (change): the position of Queue was reset from Old to Offset,
-	// under the new Epoch; ranges and attempts of Queue are dropped. Client and
+	// under the new Epoch, and Reset is stored as true; ranges and attempts of Queue are dropped. Client and
 	// Session, if any, hold the queue and must be told. Answers the commit or
 	// reset Tag with success.
 	LeaseMoved
@@ -170,6 +176,7 @@ type LeaseAction struct {
 	Why     Why
 	Fresh   bool // a new lease, not the asker's own once more
 	Start   bool // the position is the group's fixed start
+	Reset   bool // a reset is to be taken up by the holder
 	Tag     uint64
 	Link    LinkID
 	Queue   Queue
@@ -184,7 +191,7 @@ type LeaseAction struct {
 func (a LeaseAction) Change() bool {
 	switch a.Kind {
 	case LeaseGranted:
-		return a.Fresh
+		return a.Fresh || a.Start
 	case LeaseFreed, LeaseStored, LeaseMoved:
 		return true
 	default:
@@ -220,4 +227,5 @@ const (
 	WhyOperator      // taken by an operator
 	WhyDeleted       // the queue was deleted
 	WhyNameTaken     // the member name is in use by a live session
+	WhyExpired       // a stock holder did not refresh in time
 )
