@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package vfs
+
+import "os"
+
+func syncData(f *os.File) error { return f.Sync() }
+
+func allocate(*os.File, int64, int64) error { return ErrUnsupported }
+
+func bootID() string { return "" }
