@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/orderlymq/orderly"
+	"github.com/orderlymq/orderly/admin"
+)
+
+// Bounds on the story's parts, so that no run hangs.
+const (
+	startLimit = 15 * time.Second
+	stopLimit  = 10 * time.Second
+)
+
+// Run plays the whole story and returns its proof. An error means that it
+// could not be played to its end; a broken contract is no error but a proof
+// that is not OK.
+func Run(ctx context.Context, o Options) (Proof, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return Proof{}, err
+	}
+	dir, err := os.MkdirTemp("", "orderly-demo-")
+	if err != nil {
+		return Proof{}, fmt.Errorf("demo: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	rec, err := newRecorder(ctx)
+	if err != nil {
+		return Proof{}, err
+	}
+	defer rec.close()
+	s := &story{Options: o, dir: dir, rec: rec, consumers: map[string]*process{}}
+	defer s.end()
+	if err := s.play(ctx); err != nil {
+		return Proof{}, err
+	}
+	return newProof(rec.history(), o, s.victim), nil
+}
+
+// story is the run in progress: who is alive.
+type story struct {
+	Options
+	dir       string
+	rec       *recorder
+	server    *process
+	namesrv   string
+	broker    string
+	consumers map[string]*process
+	victim    string
+}
+
+func (s *story) play(ctx context.Context) error {
+	if err := s.startServer(ctx, "127.0.0.1:0", "127.0.0.1:0"); err != nil {
+		return err
+	}
+	if err := s.createTopic(ctx); err != nil {
+		return err
+	}
+	for _, name := range []string{"c1", "c2", "c3"} {
+		if err := s.startConsumer(name, s.faultOf(name)); err != nil {
+			return err
+		}
+	}
+	if err := s.awaitAssignment(ctx); err != nil {
+		return err
+	}
+	c, err := orderly.Open(ctx, orderly.Config{NameServers: []string{s.namesrv}, Logger: s.Logger})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	p, err := c.NewProducer(orderly.ProducerConfig{})
+	if err != nil {
+		return err
+	}
+
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() { showProgress(ctx, s.Progress, s.Messages, s.rec) })
+	produced := make(chan error, 1)
+	wg.Go(func() { produced <- produce(ctx, p, s.Options, s.rec) })
+
+	if err := s.killings(ctx); err != nil {
+		return err
+	}
+	if err := <-produced; err != nil {
+		return err
+	}
+	if err := s.awaitHandled(ctx); err != nil {
+		return err
+	}
+	return s.stopConsumers()
+}
+
+// faultOf gives the fault to the first consumer, which is then spared.
+func (s *story) faultOf(name string) Fault {
+	if name == "c1" {
+		return s.Fault
+	}
+	return NoFault
+}
+
+func (s *story) startServer(ctx context.Context, namesrv, broker string) error {
+	p, err := start(s.Self, "server", "--namesrv-addr", namesrv, "--broker-addr", broker, "--data", s.dir)
+	if err != nil {
+		return err
+	}
+	s.server = p
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	line, err := p.awaitReady(ctx)
+	if err != nil {
+		return err
+	}
+	s.namesrv, s.broker, err = parseReady(line)
+	s.Logger.Info("server is ready", "namesrv", s.namesrv, "broker", s.broker)
+	return err
+}
+
+// parseReady reads `orderly ready namesrv=A broker=B data=DIR`.
+func parseReady(line string) (namesrv, broker string, err error) {
+	for _, f := range strings.Fields(line) {
+		if v, ok := strings.CutPrefix(f, "namesrv="); ok {
+			namesrv = v
+		}
+		if v, ok := strings.CutPrefix(f, "broker="); ok {
+			broker = v
+		}
+	}
+	for _, addr := range []string{namesrv, broker} {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return "", "", fmt.Errorf("demo: the server said %q, which is no ready line", line)
+		}
+	}
+	return namesrv, broker, nil
+}
+
+func (s *story) createTopic(ctx context.Context) error {
+	a, err := admin.Open(ctx, admin.Config{NameServers: []string{s.namesrv}, Logger: s.Logger})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.CreateTopic(ctx, admin.Topic{Name: topic, Queues: s.Queues, Ordered: true})
+}
+
+func (s *story) startConsumer(name string, f Fault) error {
+	p, err := start(s.Self, "demo-consumer", "--name", name, "--namesrv", s.namesrv, "--recorder", s.rec.addr(), "--fault", string(f))
+	if err != nil {
+		return err
+	}
+	s.consumers[name] = p
+	s.Logger.Info("consumer started", "consumer", name)
+	return nil
+}
+
+// awaitAssignment waits until the queues are shared out among the consumers,
+// so that the kill finds its victim early.
+func (s *story) awaitAssignment(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	return s.poll(ctx, "the consumers have not got their queues", func() bool {
+		_, _, queues := s.rec.counts()
+		all, least := 0, s.Queues
+		for name := range s.consumers {
+			all += queues[name]
+			least = min(least, queues[name])
+		}
+		return all == s.Queues && (least >= s.Queues/len(s.consumers))
+	})
+}
+
+// killings kills one consumer, with more than 40 % still unsent, and starts
+// another; half way through, the server too if that was asked for.
+func (s *story) killings(ctx context.Context) error {
+	if err := s.awaitSent(ctx, s.Messages/4); err != nil {
+		return err
+	}
+	spare := ""
+	if s.Fault != NoFault {
+		spare = "c1"
+	}
+	limit, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	victim, err := s.rec.catch(limit, spare)
+	if err != nil {
+		return err
+	}
+	s.consumers[victim].kill()
+	s.rec.killed(victim)
+	delete(s.consumers, victim)
+	s.victim = victim
+	sent, _, _ := s.rec.counts()
+	s.Logger.Info("consumer killed inside a handler", "consumer", victim, "sent", sent)
+	if sent > s.Messages*6/10 {
+		return fmt.Errorf("demo: the consumer was killed too late: %d of %d messages were sent", sent, s.Messages)
+	}
+	if err := s.startConsumer("c4", NoFault); err != nil {
+		return err
+	}
+	if !s.KillBroker {
+		return nil
+	}
+	if err := s.awaitSent(ctx, s.Messages/2); err != nil {
+		return err
+	}
+	s.server.kill()
+	s.Logger.Info("server killed")
+	return s.startServer(ctx, s.namesrv, s.broker)
+}
+
+func (s *story) awaitSent(ctx context.Context, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(n/s.Rate+1)*time.Second+30*time.Second)
+	defer cancel()
+	return s.poll(ctx, "sending has stalled", func() bool {
+		sent, _, _ := s.rec.counts()
+		return sent >= n
+	})
+}
+
+// awaitHandled waits until everything is handled, or nothing has happened for
+// the quiet time.
+func (s *story) awaitHandled(ctx context.Context) error {
+	quiet := time.NewTimer(s.Quiet)
+	defer quiet.Stop()
+	for {
+		if _, handled, _ := s.rec.counts(); handled >= s.Messages {
+			return nil
+		}
+		if err := s.alive(); err != nil {
+			return err
+		}
+		select {
+		case <-s.rec.handled:
+			quiet.Reset(s.Quiet)
+		case <-quiet.C:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// alive returns an error if a child that should live has ended.
+func (s *story) alive() error {
+	err := s.server.exited()
+	for _, p := range s.consumers {
+		err = errors.Join(err, p.exited())
+	}
+	return err
+}
+
+func (s *story) stopConsumers() error {
+	var errs []error
+	for name, p := range s.consumers {
+		errs = append(errs, p.stop(stopLimit))
+		delete(s.consumers, name)
+	}
+	return errors.Join(errs...)
+}
+
+// end kills whoever is left.
+func (s *story) end() {
+	for _, p := range s.consumers {
+		p.kill()
+	}
+	if s.server != nil {
+		_ = s.server.stop(stopLimit)
+	}
+}
+
+// poll waits until ok holds, looking often.
+func (s *story) poll(ctx context.Context, what string, ok func() bool) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		if err := s.alive(); err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("demo: %s: %w", what, context.Cause(ctx))
+		}
+	}
+	return nil
+}
