@@ -4,10 +4,13 @@ package orderly
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 )
+
+var errTooManyStopped = errors.New("too many keys are stopped: resume some, or raise MaxStoppedKeys")
 
 // link names what a message is kept in order with: an ordering key of a topic,
 // or, for a message that a selector placed without a key, its queue.

@@ -5,11 +5,17 @@ package orderly
 import (
 	"context"
 	"errors"
+
+	"github.com/orderlymq/orderly/internal/msg"
 )
 
 // Client is the connection to one cluster, shared by producers and consumers.
 // Its methods may be called from several goroutines.
-type Client struct{}
+type Client struct {
+	cfg   Config
+	ids   *msg.IDGenerator
+	codec msg.Codec
+}
 
 // Open checks cfg and reaches a name server. ctx bounds the opening only.
 func Open(ctx context.Context, cfg Config) (*Client, error) { return nil, errors.ErrUnsupported }

@@ -65,9 +65,6 @@ type Message struct {
 	BornTime, StoreTime time.Time
 	// BornHost is the sender's address as the broker saw it.
 	BornHost netip.AddrPort
-
-	physical int64 // place in the broker's log, for send-back
-	storedAt string
 }
 
 // QueueSelector chooses the queue of a message, as RocketMQ's

@@ -11,7 +11,10 @@ import (
 // Producer sends messages. Its methods may be called from several goroutines;
 // "call order" below is the order in which calls of one key were made, so
 // order between goroutines is the caller's business.
-type Producer struct{}
+type Producer struct {
+	c   *Client
+	cfg ProducerConfig
+}
 
 // Send stores m and says where. If ctx ends first it returns ctx's error while
 // the send goes on until DeliveryTimeout, in its place in the key's order.

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orderly
+
+import "sync"
+
+// mailbox brings events to the one goroutine that owns a state machine, in the
+// order in which they were posted. What may stand in it is bounded by what the
+// machine asked for: each event but a handful answers an action of it.
+type mailbox[E any] struct {
+	mu     sync.Mutex
+	events []E
+	spare  []E
+	wake   chan struct{}
+}
+
+func newMailbox[E any]() *mailbox[E] { return &mailbox[E]{wake: make(chan struct{}, 1)} }
+
+// post never blocks.
+func (b *mailbox[E]) post(e E) {
+	b.mu.Lock()
+	b.events = append(b.events, e)
+	b.mu.Unlock()
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what was posted; the slice is good until the next take. Wait on
+// wake before it.
+func (b *mailbox[E]) take() []E {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.spare)
+	b.spare, b.events = b.events, b.spare[:0]
+	return b.spare
+}
