@@ -137,9 +137,6 @@ func (c ConsumerConfig) complete() (ConsumerConfig, error) {
 	if c.Backoff == nil {
 		c.Backoff = func(int) time.Duration { return time.Second }
 	}
-	if c.KeyOf == nil {
-		c.KeyOf = func(m *Message) string { return m.OrderingKey }
-	}
 	f.within("Concurrency", c.Concurrency, 1, 1<<20)
 	f.within("MaxBatch", c.MaxBatch, 1, 1024)
 	f.within("PullBatch", c.PullBatch, 1, 1024)
