@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"errors"
+	"time"
+)
+
+// Errors a caller branches on, to be found with errors.Is.
+var (
+	// ErrTopicNotFound: no name server knows the topic.
+	ErrTopicNotFound = errors.New("admin: topic not found")
+	// ErrGroupNotFound: no broker knows the group.
+	ErrGroupNotFound = errors.New("admin: group not found")
+	// ErrNoBroker: no broker is registered, or none of the wanted cluster.
+	ErrNoBroker = errors.New("admin: no broker is registered")
+)
+
+// Topic is what a topic is created with.
+type Topic struct {
+	// Name as in protocol.md: at most 127 characters of letters, digits and
+	// `%|-_`.
+	Name string `json:"name"`
+	// Queues per broker, for reading and writing. Default 8; 1 to 65,535 (a
+	// server may set a lower limit).
+	Queues int `json:"queues"`
+	// Ordered makes it an ordered topic: message type FIFO, a pinned queue
+	// list, and a key or selector asked of each send. It is created on one
+	// broker only.
+	Ordered bool `json:"ordered"`
+	// LaneFunction of an ordered topic: orderly (default), java-string, go-fnv.
+	LaneFunction string `json:"lane_function,omitempty"`
+	// Broker is where to create it. Empty: the first broker for an ordered
+	// topic, all brokers for others.
+	Broker string `json:"-"`
+}
+
+// TopicInfo is what `topic show` tells.
+type TopicInfo struct {
+	Topic
+	Perm      string      `json:"perm"`
+	QueueList []QueueInfo `json:"queue_list"`
+}
+
+// QueueInfo is one queue of a topic.
+type QueueInfo struct {
+	Broker     string    `json:"broker"`
+	ID         int       `json:"id"`
+	Min        int64     `json:"min_offset"`
+	Max        int64     `json:"max_offset"` // offset of the next message
+	LastStored time.Time `json:"last_stored,omitzero"`
+}
+
+// Group is what a consumer group may be created or changed with. Zero fields
+// mean the broker's defaults.
+type Group struct {
+	Name string `json:"name"`
+	// RetryMax is how often a concurrent consumer's message is retried before
+	// it is dead-lettered. Default 16.
+	RetryMax int `json:"retry_max"`
+	// RetryQueues of the retry topic. Default 1.
+	RetryQueues int `json:"retry_queues"`
+	// Ordered is RocketMQ's consumeMessageOrderly.
+	Ordered bool `json:"ordered"`
+}
+
+// GroupInfo is what `group show` tells.
+type GroupInfo struct {
+	Group
+	Members []Member   `json:"members"`
+	Queues  []Position `json:"queues"`
+}
+
+// Member is one client of a group.
+type Member struct {
+	ClientID string `json:"client_id"`
+	Addr     string `json:"addr"`
+	Language string `json:"language"`
+	Version  string `json:"version"`
+}
+
+// Position is how far a group has come in one queue.
+type Position struct {
+	Topic  string `json:"topic"`
+	Broker string `json:"broker"`
+	ID     int    `json:"id"`
+	// Committed is the offset of the first message not known to be done.
+	Committed int64 `json:"committed"`
+	// Max is the offset that the next message will get.
+	Max int64 `json:"max"`
+	// Lag is Max minus Committed.
+	Lag int64 `json:"lag"`
+	// LastConsumed is the store time of the last message that is done.
+	LastConsumed time.Time `json:"last_consumed,omitzero"`
+}
