@@ -66,11 +66,15 @@ func (c *Codec) writeZlib(out io.Writer, body []byte) error {
 	return writeAll(w, body)
 }
 
-// writeLZ4 uses independent blocks of 4 MiB and no content size, as Java does.
+// writeLZ4 uses independent blocks of 4 MiB, no content size and no check sum, as
+// Java does.
 func (c *Codec) writeLZ4(out io.Writer, body []byte) error {
 	w, ok := c.lz4Writers.Get().(*lz4.Writer)
 	if !ok {
 		w = lz4.NewWriter(out)
+		if err := w.Apply(lz4.ChecksumOption(false), lz4.ConcurrencyOption(1)); err != nil {
+			return err
+		}
 	}
 	defer c.lz4Writers.Put(w)
 	w.Reset(out)
@@ -148,6 +152,9 @@ func (c *Codec) readLZ4(body []byte, limit int) ([]byte, error) {
 	r, ok := c.lz4Readers.Get().(*lz4.Reader)
 	if !ok {
 		r = lz4.NewReader(src)
+		if err := r.Apply(lz4.ConcurrencyOption(1)); err != nil {
+			return nil, err
+		}
 	}
 	defer c.lz4Readers.Put(r)
 	r.Reset(src)

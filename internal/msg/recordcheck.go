@@ -85,6 +85,19 @@ func HasCheck(rec []byte) bool {
 	return string(tail[:len(PropCRC)]) == PropCRC && tail[len(PropCRC)] == propIs && tail[CheckSize-1] == propEnd
 }
 
+// VerifyCheckedRecord is VerifyRecord for a record that must carry a check over
+// all of it: only then no change of any bit goes unnoticed, because damage to the
+// check's own name makes a record look as if it had none.
+func VerifyCheckedRecord(rec []byte) error {
+	if err := VerifyRecord(rec); err != nil {
+		return err
+	}
+	if !HasCheck(rec) {
+		return fmt.Errorf("record: no check over the whole record: %w", ErrChecksum)
+	}
+	return nil
+}
+
 // VerifyRecord checks one whole record: its structure, its body's check sum and,
 // where it has one, the check over all of it. rec must be exactly the record.
 func VerifyRecord(rec []byte) error {
