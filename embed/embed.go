@@ -42,6 +42,9 @@ type Config struct {
 	DisableAutoCreateTopic bool
 	// DisableAutoCreateGroup ignores groups that nobody has created.
 	DisableAutoCreateGroup bool
+	// Repair sets damaged parts of the data aside, and reports what they held,
+	// instead of refusing to start.
+	Repair bool
 	// Logger gets what operators should know. Nil: discard.
 	Logger *slog.Logger
 }
@@ -52,6 +55,18 @@ type Server struct{}
 // Start opens the data directory, recovers what is there, and returns when
 // both parts serve. ctx bounds the start only.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// StartNamesrv starts a name server alone; of cfg it uses NamesrvAddr, DataDir
+// and Logger.
+func StartNamesrv(ctx context.Context, cfg Config) (*Server, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// StartBroker starts a broker alone that registers with the given name
+// servers; each entry may hold several addresses, separated by ';'.
+func StartBroker(ctx context.Context, cfg Config, nameServers []string) (*Server, error) {
 	return nil, errors.ErrUnsupported
 }
 
