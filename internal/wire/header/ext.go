@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package header
+
+// Names of the ext fields that only Orderly knows. They ride on RocketMQ's own
+// requests; a stock peer ignores them, and each side works without them.
+const (
+	// ExtSession names the client's session: a hex token minted by the broker,
+	// or SessionNew to ask for one. On 34 (both ways), 41, 42, 11, 361, 15, 14
+	// and 35.
+	ExtSession = "oSession"
+	// ExtGroups, in the answer to 34: the times of each group, see GroupTimes.
+	ExtGroups = "oGroups"
+
+	// ExtPing numbers a ping, a 34 without a body, and its answer.
+	ExtPing = "oPing"
+	// ExtAck, in a ping: the highest ping answer the client has read.
+	ExtAck = "oAck"
+
+	// ExtEpoch, on 11, 361 and 15: the lease epoch under which the client holds
+	// the queue. An old one is answered wire.CodeFenced. In the answer to 14:
+	// the queue's last epoch.
+	ExtEpoch = "oEpoch"
+
+	// ExtEpochs, ExtStart, ExtRanges and ExtAttempts, in the answer to 41, are
+	// lists parallel to lockOKMQSet: lease epochs, positions (-1 unknown),
+	// settled ranges and attempts. ExtRefused has the queues refused.
+	ExtEpochs  = "oEpochs"
+	ExtStart   = "oStart"
+	ExtRefused = "oRefused"
+
+	// ExtRanges, on 15 and in the answers to 14 and 41: settled ranges above the
+	// committed offset, "a-b,c-d", half open. ExtAttempts: attempts of messages,
+	// "offset:attempts,...". Package order reads and writes the text.
+	ExtRanges   = "oRanges"
+	ExtAttempts = "oAttempts"
+
+	// ExtLane, on sends: the lane of the ordering key; ExtLaneEpoch the epoch of
+	// the lane map that gave the queue.
+	ExtLane      = "oLane"
+	ExtLaneEpoch = "oLaneEpoch"
+	// ExtSelector, on sends: "1" if the user's own selector chose the queue.
+	ExtSelector = "oSelector"
+)
+
+// SessionNew is the value of ExtSession that asks for a session.
+const SessionNew = "new"
+
+// Lanes is the number of lanes; ExtLane is below it.
+const Lanes = 1024
