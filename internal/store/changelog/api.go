@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/orderlymq/orderly/internal/vfs"
 )
 
 // Options configure a Log. FS and Dir are needed; the rest has defaults.
 type Options struct {
-	FS  FS
+	FS  vfs.FS
 	Dir string
 	// SegmentSize is the size at which a new segment is begun; default 4 MiB.
 	SegmentSize int64
@@ -38,8 +40,12 @@ type Machine interface {
 	// Replay takes one record. Called by Open only.
 	Replay(seq uint64, payload []byte) error
 	// Written says that all records up to seq are written: what they changed may
-	// be shown. Called by the writer after each batch, before its answers.
+	// be shown. Called by the writer before their answers. Of records behind seq
+	// at most one has been prepared.
 	Written(seq uint64)
+	// Discard says that the record prepared last is refused: what it changed is
+	// to be forgotten.
+	Discard()
 	// Freeze answers a function that emits the items of the state as it is
 	// now, after the last record written. It is called by the writer and must
 	// be quick; the function it answers runs beside later records. An item

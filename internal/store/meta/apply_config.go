@@ -107,7 +107,7 @@ func (c AddFrame) apply(v *View) {
 }
 
 func dropFrames(v *View, drop func(ProducerKey) bool) {
-	v.frames.all(func(k ProducerKey, _ []Frame) bool { // of the tree as it was
+	v.frames.each(func(k ProducerKey, _ []Frame) bool { // of the tree as it was
 		if drop(k) {
 			v.frames = v.frames.remove(k)
 		}

@@ -5,15 +5,22 @@ package meta
 import (
 	"cmp"
 	"slices"
+	"unique"
 )
 
 // edit puts an altered copy of a queue's state in its place.
 func (v *View) edit(key QueueKey, alter func(q *Queue)) {
-	q, _ := v.Queue(key)
+	q, known := v.Queue(key)
+	if !known { // the key stays: keep no caller's buffer alive, share names
+		key.Group, key.Topic = shared(key.Group), shared(key.Topic)
+	}
 	altered := *q
 	alter(&altered)
 	v.queues = v.queues.put(key, &altered)
 }
+
+// shared answers the one copy of a string.
+func shared(s string) string { return unique.Make(s).Value() }
 
 func (c Commit) apply(v *View) {
 	v.edit(c.QueueKey, func(q *Queue) {
@@ -57,6 +64,7 @@ func (c ClearReset) apply(v *View) {
 func (c GrantLease) apply(v *View) {
 	v.edit(c.QueueKey, func(q *Queue) {
 		q.Lease = c.Lease
+		q.Lease.Holder, q.Lease.Member = shared(c.Lease.Holder), shared(c.Lease.Member)
 		q.Epoch = max(q.Epoch, c.Lease.Epoch)
 	})
 }
@@ -131,7 +139,12 @@ func addRanges(have, more []Range) []Range {
 
 // trimRanges cuts off what lies below an offset.
 func trimRanges(ranges []Range, below int64) []Range {
-	i, _ := slices.BinarySearchFunc(ranges, below, func(r Range, off int64) int { return cmp.Compare(r.To, off+1) })
+	i, _ := slices.BinarySearchFunc(ranges, below, func(r Range, off int64) int {
+		if r.To <= off {
+			return -1
+		}
+		return 1
+	})
 	ranges = ranges[i:]
 	switch {
 	case len(ranges) == 0:

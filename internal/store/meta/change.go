@@ -9,6 +9,8 @@ package meta
 type Change interface {
 	// apply works the change into the pending state.
 	apply(v *View)
+	// check refuses a change that must not be stored.
+	check() error
 	kind() kind
 }
 

@@ -4,18 +4,17 @@ package meta
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/orderlymq/orderly/internal/store/changelog"
+	"github.com/orderlymq/orderly/internal/vfs"
 )
 
 // Options configure a State. FS and Dir are needed; the rest has defaults.
 type Options struct {
-	FS  changelog.FS
+	FS  vfs.FS
 	Dir string
 	// SyncEvery bounds the time from write to sync; default 500 ms.
 	SyncEvery time.Duration
@@ -31,11 +30,8 @@ type Options struct {
 // State is the broker's state behind its change log. All methods are safe for
 // concurrent use.
 type State struct {
-	log       *changelog.Log
-	published atomic.Pointer[View]
-	// pending is ahead of published by the changes of the batch being written.
-	// Only the change log's writer touches it.
-	pending *View
+	log     *changelog.Log
+	machine machine
 }
 
 // Decision looks at the state that all earlier requests left and answers the
@@ -59,11 +55,21 @@ type Request struct {
 
 // Open reads the state back and starts its change log.
 func Open(ctx context.Context, o Options) (*State, error) {
-	return nil, errors.ErrUnsupported
+	s := &State{}
+	log, err := changelog.Open(ctx, changelog.Options{
+		FS: o.FS, Dir: o.Dir,
+		SegmentSize: o.SegmentSize, SnapshotAfter: o.SnapshotAfter, SyncEvery: o.SyncEvery,
+		Repair: o.Repair, Logger: o.Logger,
+	}, &s.machine)
+	if err != nil {
+		return nil, fmt.Errorf("open broker state: %w", err)
+	}
+	s.log = log
+	return s, nil
 }
 
 // View answers the state as of the last written request.
-func (s *State) View() *View { return s.published.Load() }
+func (s *State) View() *View { return s.machine.published.Load() }
 
 // Apply makes changes, as one step, and answers when they are written. An
 // error of the context leaves open whether the changes are made; any other
@@ -105,7 +111,11 @@ func (s *State) do(ctx context.Context, sync bool, decide Decision) error {
 // Submit hands a request over and returns. It waits only while too many
 // requests are under way; after an error Done is not called.
 func (s *State) Submit(ctx context.Context, r *Request) error {
-	return errors.ErrUnsupported
+	return s.log.Submit(ctx, &changelog.Record{
+		Prepare: func(dst []byte, seq uint64) ([]byte, error) { return s.machine.prepare(dst, seq, r.Decide) },
+		Sync:    r.Sync,
+		Done:    func(_ uint64, err error) { r.Done(err) },
+	})
 }
 
 // ReserveEpochs reserves n lease epochs, on disk before it answers the first
@@ -119,15 +129,16 @@ func (s *State) ReserveEpochs(ctx context.Context, n uint64) (first uint64, err 
 }
 
 // Sync answers when all that was written is on disk.
-func (s *State) Sync(ctx context.Context) error {
-	return errors.ErrUnsupported
-}
+func (s *State) Sync(ctx context.Context) error { return s.log.Sync(ctx) }
+
+// Snapshot writes a snapshot now.
+func (s *State) Snapshot(ctx context.Context) error { return s.log.Snapshot(ctx) }
 
 // Health says what the change log can do.
-func (s *State) Health() changelog.Health { return changelog.Health{} }
+func (s *State) Health() changelog.Health { return s.log.Health() }
 
 // Recovery says what Open found.
-func (s *State) Recovery() changelog.Recovery { return changelog.Recovery{} }
+func (s *State) Recovery() changelog.Recovery { return s.log.Recovery() }
 
 // Close syncs, stops the change log and waits for it.
-func (s *State) Close() error { return errors.ErrUnsupported }
+func (s *State) Close() error { return s.log.Close() }

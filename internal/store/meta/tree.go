@@ -173,9 +173,10 @@ func (t tree[K, V]) ascend(from K, yield func(K, V) bool) {
 	t.walk(t.root, &from, yield)
 }
 
-// all calls yield for every key in order, until it answers false.
-func (t tree[K, V]) all(yield func(K, V) bool) {
-	t.walk(t.root, nil, yield)
+// each calls yield for every key in order, until it answers false, and says
+// whether it never did.
+func (t tree[K, V]) each(yield func(K, V) bool) bool {
+	return t.walk(t.root, nil, yield)
 }
 
 func (t tree[K, V]) walk(n *node[K, V], from *K, yield func(K, V) bool) bool {

@@ -116,7 +116,7 @@ func (v *View) QueuesOf(group string) iter.Seq2[QueueKey, *Queue] {
 
 // AllQueues yields all queues, by group, topic and number.
 func (v *View) AllQueues() iter.Seq2[QueueKey, *Queue] {
-	return func(yield func(QueueKey, *Queue) bool) { v.queues.all(yield) }
+	return func(yield func(QueueKey, *Queue) bool) { v.queues.each(yield) }
 }
 
 // QueueCount is the number of queues that any group has touched.
@@ -199,6 +199,6 @@ func (v *View) Frames(key ProducerKey) []Frame {
 
 func values[K, V any](t tree[K, V]) iter.Seq[V] {
 	return func(yield func(V) bool) {
-		t.all(func(_ K, value V) bool { return yield(value) })
+		t.each(func(_ K, value V) bool { return yield(value) })
 	}
 }
