@@ -126,8 +126,12 @@ func (c *Claims) claim(now Time, q Queue) *claim {
 
 // giveUp revokes the lane of a held queue.
 func (c *Claims) giveUp(cl *claim, deadline Time, buf *[]ClaimAction) {
-	if cl.state == claimHeld || cl.state == claimLeaving && deadline != Never {
+	bounded := deadline != Never && (cl.state == claimLeaving || cl.state == claimLost)
+	if cl.state == claimHeld {
 		cl.state = claimLeaving
+		bounded = true
+	}
+	if bounded {
 		*buf = append(*buf, ClaimAction{Kind: ClaimRevoke, Queue: cl.queue, Deadline: deadline})
 	}
 }

@@ -2,60 +2,199 @@
 
 package order
 
+import "time"
+
+// minBackoff keeps a failing message from spinning.
+const minBackoff = 10 * time.Millisecond
+
 // Lane decides, for one leased queue, what is pulled, handed out, retried,
 // committed and released.
-type Lane struct{ cfg LaneConfig }
+//
+// After each event it works out from its state alone what is to be done (see
+// drive); no step depends on an earlier event not having been lost.
+type Lane struct {
+	cfg      LaneConfig
+	progress // what is unfinished
+	strands  strands
+	runs     runs
 
-// NewLane returns a lane that waits for LaneStart.
-func NewLane(cfg LaneConfig) *Lane { return &Lane{cfg: cfg} }
+	epoch   Epoch
+	until   Time // nothing is handed out from then on
+	started bool
+	hold    bool // the lease may be lost
+	paused  bool // by the user
+	lost    bool // the lease is lost: nothing may be committed
+	phase   lanePhase
+	endBy   Time // draining: contexts end
+	turn    Time // when the present run of hand-outs began
+	since   Time // of the present phase, or pause
 
-// Step applies ev at time now and appends to buf what is to be done.
-func (l *Lane) Step(now Time, ev *LaneEvent, buf []LaneAction) []LaneAction { return buf }
-
-// Next returns when the next LaneTick is due, or Never.
-func (l *Lane) Next() Time { return Never }
-
-// CommitOffset returns the lowest unfinished offset.
-func (l *Lane) CommitOffset() int64 { return 0 }
-
-// AppendSettled appends the settled ranges above CommitOffset.
-func (l *Lane) AppendSettled(dst []Range) []Range { return dst }
-
-// AppendAttempts appends the attempts of unfinished messages.
-func (l *Lane) AppendAttempts(dst []Attempt) []Attempt { return dst }
-
-// Waits appends everything that waits in the lane, and why: what blocks it.
-func (l *Lane) Waits(now Time, dst []Wait) []Wait { return dst }
-
-// Wait is something that waits: since when, why and until when.
-type Wait struct {
-	Offset  int64
-	Key     uint64
-	Ref     any
-	Attempt int32
-	Since   Time
-	Next    Time // Never: not by time
-	Why     LaneWhy
-	Behind  int // messages of the same key behind it
+	pull    pullState
+	commits commitState
 }
 
-// LaneWhy is why something waits in a lane.
-type LaneWhy uint8
+type lanePhase uint8
 
-// Reasons of waiting.
 const (
-	LaneHandling     LaneWhy = iota // a handler has it
-	LaneIgnoring                    // a handler has it and ignores its ended context
-	LaneBackoff                     // it failed and is tried again at Next
-	LaneParked                      // its key is parked until an operator resumes it
-	LaneLettering                   // it is being dead-lettered
-	LaneReporting                   // its next attempt is being reported to the broker
-	LaneBarrier                     // a message without key waits for all before it
-	LaneWindowFull                  // nothing is read ahead: too many unfinished messages
-	LaneCacheFull                   // nothing is read ahead: too many or too large messages cached
-	LaneHeld                        // manual mode: waits for Commit
-	LaneSilentBroker                // the broker has not been heard
-	LanePastEnd                     // the position lies past the end of the queue
-	LanePaused                      // paused by the user
-	LaneDraining                    // being given up
+	laneOpen lanePhase = iota
+	laneDraining
+	laneOver
 )
+
+// NewLane returns a lane that waits for LaneStart.
+func NewLane(cfg LaneConfig) *Lane {
+	l := &Lane{cfg: cfg.withDefaults(), endBy: Never, turn: Never}
+	l.strands.init(cfg.ByKey)
+	l.runs.init()
+	return l
+}
+
+func (c LaneConfig) withDefaults() LaneConfig {
+	c.Batch = max(c.Batch, 1)
+	switch {
+	case !c.ByKey:
+		c.Workers = 1
+	case c.Workers <= 0:
+		c.Workers = 16
+	}
+	c.Workers = min(c.Workers, maxWorkers)
+	c.Manual = c.Manual && !c.ByKey
+	setDefault(&c.MaxCount, 1000)
+	setDefault(&c.MaxBytes, 100<<20)
+	setDefault(&c.MaxBackoff, 30*time.Second)
+	setDefault(&c.MaxTurn, time.Minute)
+	setDefault(&c.CommitEvery, time.Second)
+	setDefault(&c.SettleTimeout, 500*time.Millisecond)
+	return c
+}
+
+func setDefault[T int | int64 | time.Duration](v *T, d T) {
+	if *v <= 0 {
+		*v = d
+	}
+}
+
+// Step applies ev at time now and appends to buf what is to be done.
+func (l *Lane) Step(now Time, ev *LaneEvent, buf []LaneAction) []LaneAction {
+	if l.phase == laneOver || !l.started && ev.Kind != LaneStart && ev.Kind != LaneRevoke && ev.Kind != LaneLost {
+		return buf
+	}
+	l.until = ev.Until
+	switch ev.Kind {
+	case LaneStart:
+		l.start(now, &ev.Grant)
+	case LanePulled:
+		l.pulled(now, ev, &buf)
+	case LanePullFailed:
+		l.pullFailed(now, ev.Delay)
+	case LanePullMoved:
+		l.pullMoved(now, ev, &buf)
+	case LaneSettle:
+		l.settle(now, ev, &buf)
+	case LaneExtend:
+		l.extend(ev)
+	case LaneLettered:
+		l.lettered(now, ev, &buf)
+	case LaneCommitted:
+		l.committed(now, ev, &buf)
+	case LanePause, LaneResume:
+		l.pause(now, ev.Kind == LanePause)
+	case LaneHold, LaneGo:
+		l.hold = ev.Kind == LaneHold
+	case LaneRetryNow, LaneLetterNow, LaneParkNow, LaneUnpark:
+		l.verb(now, ev, &buf)
+	case LaneRevoke:
+		l.revoke(now, ev.Deadline)
+	case LaneLost:
+		l.lose(now)
+	}
+	return l.drive(now, ev.Kind == LaneSettle, buf)
+}
+
+// start begins to consume at the granted position.
+func (l *Lane) start(now Time, g *Grant) {
+	if l.started {
+		return
+	}
+	l.started, l.epoch, l.since = true, g.Epoch, now
+	l.progress.start(g)
+	l.commits.low = g.Offset
+}
+
+func (l *Lane) pause(now Time, on bool) {
+	if l.paused != on {
+		l.paused, l.since = on, now
+	}
+}
+
+// revoke begins to give the queue up, or brings the end forward.
+func (l *Lane) revoke(now Time, deadline Time) {
+	if l.phase == laneOpen {
+		l.phase, l.since = laneDraining, now
+	}
+	l.endBy = min(l.endBy, deadline)
+}
+
+// lose ends a lane whose lease is gone: nothing of it counts any more.
+func (l *Lane) lose(now Time) {
+	l.lost = true
+	l.revoke(now, Never)
+}
+
+// drive works out from the state alone what is to be done now.
+func (l *Lane) drive(now Time, settled bool, buf []LaneAction) []LaneAction {
+	if l.started {
+		l.checkRuns(now, &buf)
+		l.strands.wakeDue(l, now, &buf)
+		if l.mayHandOut(now) {
+			l.handOuts(now, settled, &buf)
+		}
+		if l.runs.n == 0 {
+			l.turn = Never
+		}
+		l.drivePull(now, &buf)
+		l.driveCommit(now, &buf)
+	}
+	l.driveRelease(now, &buf)
+	return buf
+}
+
+// mayHandOut reports whether handlers may be started at all.
+func (l *Lane) mayHandOut(now Time) bool {
+	return l.phase == laneOpen && !l.hold && !l.paused && now < l.until
+}
+
+// driveRelease ends a lane that has nothing left to do, or no time left.
+func (l *Lane) driveRelease(now Time, buf *[]LaneAction) {
+	if l.phase != laneDraining {
+		return
+	}
+	idle := l.runs.n == 0 && (l.lost || l.strands.lettering == 0 && !l.commitNeeded())
+	over := l.endBy != Never && now >= l.endBy.Add(l.cfg.SettleTimeout)
+	if !idle && !over {
+		return
+	}
+	l.phase = laneOver
+	*buf = append(*buf, LaneAction{
+		Kind: LaneReleased, Epoch: l.epoch, Offset: l.low(),
+		Lost: l.lost || l.started && l.commitNeeded(), Overrun: l.runs.n > 0,
+	})
+}
+
+// Next returns when the next LaneTick is due, or Never.
+func (l *Lane) Next() Time {
+	if l.phase == laneOver || !l.started {
+		return Never
+	}
+	next := min(l.runs.due(l), l.commitDue())
+	if l.phase == laneDraining {
+		return min(next, l.endBy.Add(l.cfg.SettleTimeout))
+	}
+	return min(next, l.strands.due(), l.pullDue())
+}
+
+// CommitOffset returns the lowest unfinished offset.
+func (l *Lane) CommitOffset() int64 { return l.low() }
+
+// AppendSettled appends the settled ranges above CommitOffset.
+func (l *Lane) AppendSettled(dst []Range) []Range { return l.settled(dst) }

@@ -24,10 +24,10 @@ type LaneConfig struct {
 
 	Timeout       time.Duration // a handler's context ends after it; zero: never
 	Redeliver     bool          // after Timeout hand out again without waiting for the return (receipt handles)
-	MaxHandler    time.Duration // longest time that a handler may ignore its ended context; zero: for ever
+	MaxHandler    time.Duration // longest time that a handler may ignore its ended context before the queue is released; zero: for ever
 	MaxTurn       time.Duration // consumption in a row before others get their turn; zero means 60 s
-	CommitEvery   time.Duration // zero means 1 s
-	SettleTimeout time.Duration // on a bounded revoke: wait after contexts ended; zero means 500 ms (G/2)
+	CommitEvery   time.Duration // shortest time between commits; zero means 1 s
+	SettleTimeout time.Duration // what a handler may need after its context ended: G/2; zero means 500 ms
 }
 
 // Poison is what happens to a message that has used up its attempts.
@@ -87,8 +87,13 @@ const (
 	LaneLetterNow
 	LaneParkNow
 	LaneUnpark
+	// LaneHold and LaneGo: nothing is handed out in between, because the lease
+	// may be lost; what runs goes on.
+	LaneHold
+	LaneGo
 	// LaneRevoke: give the queue up: no pull, no hand-out, wait for handlers,
-	// commit, release. At Deadline (Never: no bound) contexts end.
+	// commit, release. At Deadline (Never: no bound) contexts end, and
+	// SettleTimeout later the lane is released whatever still runs.
 	LaneRevoke
 	// LaneLost: the lease is lost (fenced, not granted again, another epoch):
 	// nothing of it may be committed; end contexts, wait for handlers, release.
@@ -98,9 +103,9 @@ const (
 // LaneEvent is one event.
 type LaneEvent struct {
 	Kind LaneEventKind
-	// Until: nothing may be handed out from then on. Session.Until, or the time
-	// of ClaimStart and ClaimExtend with a stock broker; read just before Step
-	// and set in every event.
+	// Until: nothing may be handed out from then on, and contexts end. The lower
+	// one of Session.Until (our broker) and the Until of the queue's last
+	// ClaimStart or ClaimGo; read just before Step and set in every event.
 	Until Time
 
 	Grant    Grant
@@ -141,8 +146,8 @@ const (
 	// LanePullFailed or LanePullMoved. Nothing else stops it: a lane that is
 	// revoked or lost drops the answer.
 	LanePull LaneActionKind = iota
-	// LaneHandOut: call the handler with Entries (valid until the settle of
-	// Token), attempt Attempt. Its context ends on LaneCancel. SameTurn says that
+	// LaneHandOut: call the handler with Entries (valid until Token is settled),
+	// attempt Attempt of the first one, until Deadline. Its context ends on LaneCancel. SameTurn says that
 	// the worker may go on with it at once, before others.
 	LaneHandOut
 	// LaneCancel: end the context of Token; Cause says why.
@@ -153,8 +158,8 @@ const (
 	// LaneLetter: store Entries[0] in the dead-letter queue (once; look its
 	// identity up first), then feed LaneLettered.
 	LaneLetter
-	// LaneReleased: the lane is over. Unless Lost, what was settled is committed
-	// and the queue can be unlocked. Overrun: handlers still run.
+	// LaneReleased: the lane is over, and takes no more events. Unless Lost, what
+	// was settled is committed. Overrun: handlers still run.
 	LaneReleased
 	// LaneSkipped: the broker no longer has the messages from Offset up to Next;
 	// report the loss.
@@ -173,6 +178,7 @@ type LaneAction struct {
 	Entries  []Entry
 	Attempt  int32
 	SameTurn bool
+	Deadline Time
 	Cause    Cause
 	ID       uint64
 	Offset   int64
