@@ -62,14 +62,11 @@ func (c *chains) add(t *turn) {
 	}
 }
 
-// finish takes t, which has run, off its chains, stops the links in failed, and
-// starts the turns whose way is free now.
-func (c *chains) finish(t *turn, failed map[link]error) {
+// finish takes t, which has run, off its chains and starts the turns whose way
+// is free now. What t's failure stops must be halted before.
+func (c *chains) finish(t *turn) {
 	var ready []*turn
 	c.mu.Lock()
-	for l, err := range failed {
-		c.stop(l, err)
-	}
 	for _, l := range t.links {
 		rest := c.waiting[l][1:]
 		if len(rest) == 0 {
@@ -89,18 +86,14 @@ func (c *chains) finish(t *turn, failed map[link]error) {
 	}
 }
 
-// stop needs mu. The first failure is the one worth knowing.
-func (c *chains) stop(l link, cause error) {
-	if _, is := c.stopped[l]; !is && l.keyed() {
-		c.stopped[l] = StoppedKey{Topic: l.topic, OrderingKey: l.key, Since: time.Now(), Cause: cause}
-	}
-}
-
-// halt stops a key whose message was refused before it had a turn.
+// halt stops a key. The first failure is the one worth knowing. What has no
+// key has nothing to stop.
 func (c *chains) halt(l link, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stop(l, cause)
+	if _, is := c.stopped[l]; !is && l.keyed() {
+		c.stopped[l] = StoppedKey{Topic: l.topic, OrderingKey: l.key, Since: time.Now(), Cause: cause}
+	}
 }
 
 // check returns why l may not be sent to: it is stopped, or so many keys are

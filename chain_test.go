@@ -21,7 +21,7 @@ func TestChainsKeepOrderPerLink(t *testing.T) {
 		added := 0
 		finish := func(i int) {
 			running = slices.DeleteFunc(running, func(r int) bool { return r == i })
-			c.finish(turns[i], nil)
+			c.finish(turns[i])
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
@@ -81,7 +81,8 @@ func TestStoppedKeyRefusesUntilResumed(t *testing.T) {
 	l := link{topic: "orders", key: "7"}
 	first := &turn{links: []link{l}, start: func() {}}
 	c.add(first)
-	c.finish(first, map[link]error{l: cause})
+	c.halt(l, cause)
+	c.finish(first)
 
 	err := c.check(l)
 	if !errors.Is(err, ErrKeyStopped) || !errors.Is(err, cause) {
@@ -122,7 +123,8 @@ func TestKeylessFailureStopsNothing(t *testing.T) {
 	q := link{topic: "t", queue: Queue{Topic: "t", Broker: "b", ID: 1}}
 	first := &turn{links: []link{q}, start: func() {}}
 	c.add(first)
-	c.finish(first, map[link]error{q: errors.New("x")})
+	c.halt(q, errors.New("x"))
+	c.finish(first)
 	if err := c.check(q); err != nil || len(c.list()) != 0 {
 		t.Fatalf("check = %v, stopped %v", err, c.list())
 	}
