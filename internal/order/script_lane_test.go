@@ -18,6 +18,7 @@ func laneConfig(t *testing.T, d *datadriven.TestData) LaneConfig {
 			v = a.Vals[0]
 		}
 		switch a.Key {
+		case "slow-commit":
 		case "by-key":
 			c.ByKey = true
 		case "stock":
@@ -99,6 +100,9 @@ func (s *script) laneEvent(t *testing.T, kind string, f map[string]string, out *
 	}
 	_, ev.Failed = f["failed"]
 	if n := number(t, f["token"], 0); n > 0 {
+		if n > int64(len(s.tokens)) {
+			t.Fatalf("no hand-out %d so far:\n%s", n, out)
+		}
 		ev.Token = s.tokens[n-1]
 	}
 	if k == LaneStart {
@@ -115,8 +119,17 @@ func (s *script) laneEvent(t *testing.T, kind string, f map[string]string, out *
 	if k == LanePulled && f["next"] == "" {
 		ev.Next = ev.Entries[len(ev.Entries)-1].Offset + 1
 	}
-	for _, a := range s.lane.Step(s.now, &ev, nil) {
+	acts := s.lane.Step(s.now, &ev, nil)
+	for len(acts) > 0 {
+		a := acts[0]
+		if kind == "tick" && f == nil {
+			fmt.Fprintf(out, "%s ", clock(s.now))
+		}
 		s.laneAction(a, out)
+		acts = acts[1:]
+		if a.Kind == LaneCommit && !s.slow {
+			acts = s.lane.Step(s.now, &LaneEvent{Kind: LaneCommitted, ID: a.ID, Until: ev.Until}, acts)
+		}
 	}
 }
 
@@ -166,7 +179,7 @@ func (s *script) laneAction(a LaneAction, out *strings.Builder) {
 		}
 		fmt.Fprintln(out)
 	case LaneCancel:
-		fmt.Fprintf(out, "  cancel token %d cause %d\n", s.number(a.Token), a.Cause)
+		fmt.Fprintf(out, "  cancel token %d: %s\n", s.number(a.Token), a.Cause)
 	case LaneCommit:
 		fmt.Fprintf(out, "  commit %d id %d settled %s attempts %s\n", a.Offset, a.ID, AppendRanges(nil, s.lane.AppendSettled(nil)), AppendAttempts(nil, s.lane.AppendAttempts(nil)))
 	case LaneLetter:

@@ -33,6 +33,7 @@ type script struct {
 	claims  *Claims
 
 	quiet  bool // lane: the session is silent
+	slow   bool // lane: commits are answered by the script, not at once
 	answer bool // session: pings are answered at once
 	tokens []LaneToken
 }
@@ -44,7 +45,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 		s.leases.Step(0, &LeaseEvent{Kind: LeaseEpochs, Epoch: 1, EpochEnd: 1000}, nil)
 		return "ok"
 	case "lane":
-		*s = script{lane: NewLane(laneConfig(t, d))}
+		*s = script{lane: NewLane(laneConfig(t, d)), slow: d.HasArg("slow-commit")}
 		return "ok"
 	case "session":
 		*s = script{session: NewSession(SessionConfig{})}
