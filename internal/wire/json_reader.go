@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -157,94 +156,20 @@ func (r *jsonReader) int32Text() (int32, error) {
 
 // string reads a quoted string.
 func (r *jsonReader) string() (string, error) {
-	quote := r.in[r.pos]
-	r.pos++
-	at, start := r.text.Len(), r.pos
-	for i := r.pos; i < len(r.in); i++ {
-		switch r.in[i] {
-		case quote:
-			r.pos = i + 1
-			r.text.Write(r.in[start:i])
-			return r.text.String()[at:], nil
-		case '\\':
-			r.text.Write(r.in[start:i])
-			r.pos = i
-			if err := r.escape(); err != nil {
-				return "", err
-			}
-			start, i = r.pos, r.pos-1
-		}
+	start := r.pos + 1
+	escaped, err := r.skipString(r.in[r.pos])
+	if err != nil {
+		return "", err
 	}
-	return "", r.bad("string without an end")
-}
-
-// escape reads one escape sequence (two for a surrogate pair). What it writes
-// is never longer than what it reads.
-func (r *jsonReader) escape() error {
-	if r.pos+1 >= len(r.in) {
-		return r.bad("string without an end")
+	inside := r.in[start : r.pos-1]
+	if !escaped {
+		return r.keep(inside), nil
 	}
-	c := r.in[r.pos+1]
-	r.pos += 2
-	switch c {
-	case 'b':
-		c = '\b'
-	case 'f':
-		c = '\f'
-	case 'n':
-		c = '\n'
-	case 'r':
-		c = '\r'
-	case 't':
-		c = '\t'
-	case 'v':
-		c = '\v'
-	case 'u':
-		return r.unicode()
-	case '"', '\'', '\\', '/':
-	default:
-		return r.bad("unknown escape")
+	at := r.text.Len()
+	if !UnescapeJSON(&r.text, inside) {
+		return "", r.bad("bad escape in the string that ends")
 	}
-	r.text.WriteByte(c)
-	return nil
-}
-
-func (r *jsonReader) unicode() error {
-	c, ok := r.hex4(r.pos)
-	if !ok {
-		return r.bad("bad \\u escape")
-	}
-	r.pos += 4
-	if utf16.IsSurrogate(c) {
-		low := rune(utf8.RuneError)
-		if r.pos+1 < len(r.in) && r.in[r.pos] == '\\' && r.in[r.pos+1] == 'u' {
-			low, _ = r.hex4(r.pos + 2)
-		}
-		if c = utf16.DecodeRune(c, low); c != utf8.RuneError {
-			r.pos += 6
-		}
-	}
-	r.text.WriteRune(c)
-	return nil
-}
-
-func (r *jsonReader) hex4(at int) (rune, bool) {
-	if at+4 > len(r.in) {
-		return utf8.RuneError, false
-	}
-	var c rune
-	for _, b := range r.in[at : at+4] {
-		switch {
-		case '0' <= b && b <= '9':
-			b -= '0'
-		case 'a' <= b|0x20 && b|0x20 <= 'f':
-			b = b | 0x20 - 'a' + 10
-		default:
-			return utf8.RuneError, false
-		}
-		c = c<<4 | rune(b)
-	}
-	return c, true
+	return r.text.String()[at:], nil
 }
 
 // skip steps over one value.
@@ -270,7 +195,7 @@ func (r *jsonReader) skip() error {
 			}
 			r.pos++
 		case '"', '\'':
-			if err := r.skipString(c); err != nil {
+			if _, err := r.skipString(c); err != nil {
 				return err
 			}
 		default:
@@ -286,17 +211,19 @@ func (r *jsonReader) skip() error {
 	}
 }
 
-func (r *jsonReader) skipString(quote byte) error {
+// skipString steps over a quoted string and says whether it has escapes.
+func (r *jsonReader) skipString(quote byte) (escaped bool, err error) {
 	for i := r.pos + 1; i < len(r.in); i++ {
 		switch r.in[i] {
 		case '\\':
+			escaped = true
 			i++
 		case quote:
 			r.pos = i + 1
-			return nil
+			return escaped, nil
 		}
 	}
-	return r.bad("string without an end")
+	return escaped, r.bad("string without an end")
 }
 
 func (r *jsonReader) skipBare() error {

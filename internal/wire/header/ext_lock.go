@@ -64,7 +64,8 @@ func (h *LockGrants) Encode(f *wire.Fields) {
 
 // addUnlessBlank adds a list of texts that hold commas: it is separated by '|'.
 func addUnlessBlank(f *wire.Fields, key string, list []string) {
-	if text := strings.Join(list, "|"); len(text) >= len(list) {
+	text := strings.Join(list, "|")
+	if strings.Trim(text, "|") != "" {
 		f.Add(key, text)
 	}
 }
