@@ -3,7 +3,9 @@
 package route
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,8 +68,9 @@ func (m *LaneMap) Moved(to *LaneMap, from, n int32) []int32 {
 	return out
 }
 
-// Grow returns the next map, for n queues: it moves as few lanes as will fill
-// the new queues evenly. n must not be below the present number, from.
+// Grow returns the next map, for n queues, where shares differ by one lane at
+// most: it moves as few lanes as that takes. n must not be below the present
+// number, from.
 func (m *LaneMap) Grow(from, n int32) (LaneMap, error) {
 	if err := m.Check(from); err != nil {
 		return LaneMap{}, err
@@ -76,23 +79,42 @@ func (m *LaneMap) Grow(from, n int32) (LaneMap, error) {
 		return LaneMap{}, fmt.Errorf("lane map: cannot go from %d to %d queues", from, n)
 	}
 	next := LaneMap{Epoch: m.Epoch + 1, Queue: make([]int32, Lanes)}
-	load := make([]int32, n)
+	surplus := make([]int32, n) // lanes that a queue has above its share
 	for lane := range int32(Lanes) {
 		next.Queue[lane] = m.Of(lane, from)
-		load[next.Queue[lane]]++
+		surplus[next.Queue[lane]]++
 	}
-	to := from
-	for lane := range next.Queue {
-		for to < n && load[to] >= Lanes/n {
+	subtractShares(surplus)
+	to := 0
+	for lane, q := range next.Queue {
+		if surplus[q] <= 0 {
+			continue
+		}
+		for surplus[to] >= 0 {
 			to++
 		}
-		if q := next.Queue[lane]; to < n && q < from && load[q] > (Lanes+n-1)/n {
-			load[q]--
-			load[to]++
-			next.Queue[lane] = to
-		}
+		surplus[q]--
+		surplus[to]++
+		next.Queue[lane] = int32(to)
 	}
 	return next, nil
+}
+
+// subtractShares turns lanes per queue into lanes above the queue's share. The
+// rest of the division goes to those who have the most: that moves the least.
+func subtractShares(load []int32) {
+	n := len(load)
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(load[b], load[a]) })
+	for i, q := range order {
+		load[q] -= int32(Lanes / n)
+		if i < Lanes%n {
+			load[q]--
+		}
+	}
 }
 
 // String is the form in which a map is stored and sent: "epoch" for the first
