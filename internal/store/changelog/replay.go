@@ -64,12 +64,16 @@ func (r *recovery) replay(ctx context.Context) error {
 // replaySegment replays one segment from a position on, to its end or to a
 // damaged place, behind which it answers where to go on.
 func (r *recovery) replaySegment(i, at int) (position, error) {
-	seq := r.have.segments[i]
-	name := fileName(seq, segmentExt)
-	b, err := readFile(r.o.FS, r.o.Dir, name)
+	b, err := readFile(r.o.FS, r.o.Dir, fileName(r.have.segments[i], segmentExt))
 	if err != nil {
 		return position{}, err
 	}
+	return r.replayBytes(i, b, at)
+}
+
+// replayBytes is replaySegment with the bytes of the segment's file.
+func (r *recovery) replayBytes(i int, b []byte, at int) (position, error) {
+	name := fileName(r.have.segments[i], segmentExt)
 	if at == fileHeader {
 		r.unsynced = unsyncedFrames{}
 		if err := r.enterSegment(b, i); err != nil {

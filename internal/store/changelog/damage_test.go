@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package changelog
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/orderlymq/orderly/internal/vfs"
+)
+
+// crashed makes a directory as the end of a process leaves it: n records, all
+// written, the ones up to synced also synced. It answers the open segment.
+func crashed(t *testing.T, o Options, synced, n int) string {
+	t.Helper()
+	l, h := mustOpen(t, o)
+	fill(t, l, h, 1, synced)
+	if err := l.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, l, h, synced+1, n)
+	dir := copyDir(t, o.Dir)
+	mustClose(t, l)
+	segments := files(t, dir, segmentExt)
+	return segments[len(segments)-1]
+}
+
+// offsets answers where the frames of a file begin.
+func offsets(t *testing.T, b []byte) []int {
+	t.Helper()
+	var at []int
+	for pos := fileHeader; pos < len(b); {
+		f, err := newChecksum(42).parse(b[pos:])
+		if err != nil {
+			break
+		}
+		at = append(at, pos)
+		pos += f.size
+	}
+	return at
+}
+
+func edit(t *testing.T, file string, change func(b []byte) []byte) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, change(b), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTornTailIsDropped(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		tear func(b []byte, last int) []byte
+		want int
+	}{
+		{"nothing", func(b []byte, _ int) []byte { return b }, 12},
+		{"file cut in the last record", func(b []byte, last int) []byte { return b[:last+30] }, 11},
+		{"file cut in a header", func(b []byte, last int) []byte { return b[:last+10] }, 11},
+		{"last record zero", func(b []byte, last int) []byte { clear(b[last:]); return b }, 11},
+		{"last payload zero", func(b []byte, last int) []byte { clear(b[last+frameHeader:]); return b }, 11},
+		{"garbage behind", func(b []byte, last int) []byte { b[last+200] = 1; return b }, 12},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := options(t.TempDir())
+			o.SegmentSize = 64 << 10
+			file := crashed(t, o, 10, 12)
+			edit(t, file, func(b []byte) []byte {
+				at := offsets(t, b)
+				return c.tear(b, at[len(at)-1])
+			})
+			o.Dir = filepath.Dir(file)
+			l, h := mustOpen(t, o)
+			wantRecords(t, h, c.want)
+			fill(t, l, h, c.want+1, 40)
+			mustClose(t, l)
+			l, h = mustOpen(t, o)
+			wantRecords(t, h, 40)
+			mustClose(t, l)
+		})
+	}
+}
+
+// A hole in the unsynced tail, as a power cut leaves it when pages were written
+// in another order: what is behind it was never synced and goes too, for good.
+func TestHoleInTheUnsyncedTailDropsTheRest(t *testing.T) {
+	o := options(t.TempDir())
+	o.SegmentSize = 64 << 10
+	file := crashed(t, o, 5, 12)
+	edit(t, file, func(b []byte) []byte {
+		at := offsets(t, b)
+		hole := at[slices.IndexFunc(at, func(a int) bool { return strings.Contains(string(b[a:a+60]), "record 8 ") })]
+		clear(b[hole : hole+frameSize(len(payload(8)))])
+		return b
+	})
+	o.Dir = filepath.Dir(file)
+	l, h := mustOpen(t, o)
+	wantRecords(t, h, 7)
+	if l.Recovery().Dropped == 0 {
+		t.Error("nothing dropped")
+	}
+	// Records of the same length take the places of the old ones: were record
+	// 9 still there, it would come back.
+	fill(t, l, h, 8, 8)
+	mustClose(t, l)
+	l, h = mustOpen(t, o)
+	wantRecords(t, h, 8)
+	mustClose(t, l)
+}
+
+func TestDamageIsRefusedAndNamed(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		damage func(t *testing.T, dir string)
+		file   string
+		seq    uint64 // first lost
+		next   uint64
+	}{
+		{"payload in an old segment", flipRecord(3), fileName(1, segmentExt), 3, 4},
+		{"length of the first record", func(t *testing.T, dir string) { flip(t, dir, 1, fileHeader+6, 0xFF) }, fileName(1, segmentExt), 1, 2},
+		{"header", func(t *testing.T, dir string) { flip(t, dir, 1, 3, 0xFF) }, fileName(1, segmentExt), 1, 1},
+		{"last record before the mark of the end", flipRecord(100), "", 100, 101},
+		{"first segment gone", func(t *testing.T, dir string) { remove(t, dir, 0) }, "", 1, 0},
+		{"second segment gone", func(t *testing.T, dir string) { remove(t, dir, 1) }, "", 0, 0},
+		{"old segment cut", func(t *testing.T, dir string) {
+			edit(t, files(t, dir, segmentExt)[0], func(b []byte) []byte { return b[:300] })
+		}, fileName(1, segmentExt), 0, 0},
+		{"old segment zeroed behind a record", func(t *testing.T, dir string) {
+			edit(t, files(t, dir, segmentExt)[0], func(b []byte) []byte { clear(b[offsets(t, b)[5]:]); return b })
+		}, "", 6, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := options(t.TempDir())
+			l, h := mustOpen(t, o)
+			fill(t, l, h, 1, 100)
+			mustClose(t, l)
+			c.damage(t, o.Dir)
+			_, err := Open(t.Context(), o, &history{})
+			var d *DamageError
+			if !errors.As(err, &d) {
+				t.Fatalf("open: %v", err)
+			}
+			if c.file != "" && d.File != c.file || c.seq != 0 && d.Seq != c.seq || c.next != 0 && d.Next != c.next {
+				t.Errorf("%+v", d)
+			}
+			checkRepair(t, o, d)
+		})
+	}
+}
+
+// checkRepair opens with Repair and checks that just the lost records are.
+func checkRepair(t *testing.T, o Options, d *DamageError) {
+	t.Helper()
+	o.Repair = true
+	l, h := mustOpen(t, o)
+	for i, r := range h.records {
+		lost := uint64(i+1) >= d.Seq && uint64(i+1) < d.Next
+		if want := payload(i + 1); r != want && !lost {
+			t.Errorf("record %d is %q after repair", i+1, r)
+		}
+	}
+	if len(l.Recovery().Damage) == 0 {
+		t.Error("repair reports nothing")
+	}
+	if err := h.add(t.Context(), l, "new", true); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Clone(h.records)
+	mustClose(t, l)
+	o.Repair = false
+	l, h = mustOpen(t, o)
+	if !slices.Equal(h.records, want) {
+		t.Errorf("%d records after reopening, want %d", len(h.records), len(want))
+	}
+	mustClose(t, l)
+}
+
+func flip(t *testing.T, dir string, segment uint64, at int, bits byte) {
+	t.Helper()
+	edit(t, filepath.Join(dir, fileName(segment, segmentExt)), func(b []byte) []byte { b[at] ^= bits; return b })
+}
+
+func flipRecord(n int) func(t *testing.T, dir string) {
+	return func(t *testing.T, dir string) {
+		t.Helper()
+		for _, file := range files(t, dir, segmentExt) {
+			edit(t, file, func(b []byte) []byte {
+				if i := strings.Index(string(b), payload(n)); i >= 0 {
+					b[i] ^= 1
+				}
+				return b
+			})
+		}
+	}
+}
+
+func remove(t *testing.T, dir string, n int) {
+	t.Helper()
+	if err := os.Remove(files(t, dir, segmentExt)[n]); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDamagedSnapshotFallsBack(t *testing.T) {
+	o := options(t.TempDir())
+	l, h := mustOpen(t, o)
+	for i := range 2 {
+		fill(t, l, h, i*50+1, i*50+50)
+		if err := l.Snapshot(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(t, l, h, 101, 110)
+	mustClose(t, l)
+	newest := files(t, o.Dir, snapshotExt)[1]
+	edit(t, newest, func(b []byte) []byte { b[bytes.Index(b, []byte(payload(60)))] ^= 1; return b })
+	l, h = mustOpen(t, o)
+	wantRecords(t, h, 110)
+	if r := l.Recovery(); r.Snapshot != 50 || len(r.Aside) != 1 {
+		t.Errorf("%+v", r)
+	}
+	mustClose(t, l)
+
+	oldest := files(t, o.Dir, snapshotExt)[0]
+	edit(t, oldest, func(b []byte) []byte { return b[:len(b)-1] })
+	remove(t, o.Dir, 0)
+	if _, err := Open(t.Context(), o, &history{}); !isDamage(err) {
+		t.Fatalf("open without a whole snapshot: %v", err)
+	}
+}
+
+func TestFileOfAnotherLogIsRefused(t *testing.T) {
+	o := options(t.TempDir())
+	l, h := mustOpen(t, o)
+	fill(t, l, h, 1, 100)
+	mustClose(t, l)
+	other := options(t.TempDir())
+	other.ID = 43
+	l, h = mustOpen(t, other)
+	fill(t, l, h, 1, 100)
+	mustClose(t, l)
+	second := filepath.Base(files(t, o.Dir, segmentExt)[1])
+	b, err := os.ReadFile(filepath.Join(other.Dir, second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(o.Dir, second), b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), o, &history{})
+	if !isDamage(err) || !strings.Contains(err.Error(), "another change log") {
+		t.Fatalf("open: %v", err)
+	}
+}
+
+// Every flip of a bit in a cleanly closed log is found or does no harm.
+func TestEveryFlippedByteIsFoundOrHarmless(t *testing.T) {
+	o := options(t.TempDir())
+	o.SegmentSize = 512
+	l, h := mustOpen(t, o)
+	fill(t, l, h, 1, 10)
+	if err := l.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, l, h, 11, 20)
+	if err := l.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, l, h, 21, 28)
+	mustClose(t, l)
+	found, harmless := 0, 0
+	for _, file := range slices.Concat(files(t, o.Dir, segmentExt), files(t, o.Dir, snapshotExt)) {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := range b {
+			h := history{}
+			o.FS = flippedFS{vfs.OS(), file, bytes.Clone(b)}
+			o.FS.(flippedFS).b[at] ^= 1 << (at % 8)
+			got, err := recoverDir(t.Context(), o.withDefaults(), &h)
+			if got.file != nil {
+				_ = got.file.Close()
+			}
+			switch {
+			case err == nil && len(h.records) == 28:
+				wantRecords(t, &h, 28)
+				harmless++
+			case isDamage(err):
+				found++
+			default:
+				t.Fatalf("byte %d of %s: %d records, %v", at, file, len(h.records), err)
+			}
+		}
+	}
+	t.Logf("%d found, %d harmless", found, harmless)
+	if found == 0 || harmless == 0 {
+		t.Error("the test does not reach both")
+	}
+}
+
+// flippedFS reads other bytes in one file, and renames nothing.
+type flippedFS struct {
+	vfs.FS
+	name string
+	b    []byte
+}
+
+func (f flippedFS) Open(name string) (vfs.File, error) {
+	file, err := f.FS.Open(name)
+	if err != nil || name != f.name {
+		return file, err
+	}
+	return flippedFile{file, f.b}, nil
+}
+
+func (flippedFS) Rename(string, string) error { return nil }
+
+type flippedFile struct {
+	vfs.File
+	b []byte
+}
+
+func (f flippedFile) ReadAt(p []byte, off int64) (int, error) {
+	if off >= int64(len(f.b)) {
+		return 0, io.EOF
+	}
+	return copy(p, f.b[off:]), nil
+}
