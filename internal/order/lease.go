@@ -49,7 +49,6 @@ type lease struct {
 	offset    int64
 	epoch     Epoch   // the last one given; the holder's, if there is one
 	holder    *member // nil: free
-	lastHost  string  // of the last holder
 	since     Time
 	refreshed Time // stock: the last lock; ours are refreshed by session
 	floor     Time // not given to another before
@@ -158,9 +157,9 @@ func (q Queue) less(r Queue) bool {
 // the broker's start on, however long the broker was down.
 func (t *Leases) restore(ev *LeaseEvent) {
 	le := t.queue(ev.Queue)
-	le.offset, le.epoch, le.reset, le.lastHost = ev.Offset, ev.Epoch, ev.Reset, ev.Host
-	t.epochEnd = max(t.epochEnd, ev.Epoch+1)
-	t.epoch = t.epochEnd
+	le.offset, le.epoch, le.reset = ev.Offset, ev.Epoch, ev.Reset
+	t.epoch = max(t.epoch, ev.Epoch+1)
+	t.epochEnd = max(t.epochEnd, t.epoch)
 	if ev.Client == "" && ev.Session == 0 {
 		return
 	}

@@ -55,7 +55,7 @@ func (le *lease) name(a *LeaseAction) {
 // takeUp ends the wait for a reset when its value is pulled by the holder, or
 // by any member if the queue is free.
 func (t *Leases) takeUp(le *lease, l *link, ev *LeaseEvent, buf *[]LeaseAction) {
-	if le == nil || !le.reset || ev.Offset != le.offset || l == nil || l.twin {
+	if le == nil || !le.reset || ev.Offset != le.offset || l == nil || l.twin || l.former {
 		return
 	}
 	if le.holder == nil || l.member == le.holder {
@@ -79,10 +79,10 @@ func (t *Leases) commit(now Time, ev *LeaseEvent, buf *[]LeaseAction) {
 		why = t.admitOurs(le, l, ev)
 	case l != nil:
 		why = t.admitMember(le, l, ev)
-	case !ev.Known && !ev.Async:
+	case !ev.Known && !ev.Async: // somebody waits for it: an operator
 		t.move(le, ev.Offset, ev.Tag, buf)
 		return
-	case !ev.Known && t.familiar(le, ev.Host):
+	case !ev.Known: // may turn out to be a member, even a former owner
 		t.wait(now, ev, buf)
 		return
 	case le.offset != Unknown && ev.Offset < le.offset:
@@ -143,20 +143,6 @@ func admitStranger(le *lease, ev *LeaseEvent) Why {
 		return WhyReset
 	}
 	return WhyNone
-}
-
-// familiar reports whether a link from host may turn out to be a member's: it
-// is the address of the queue's holder, of its last one, or of any member.
-func (t *Leases) familiar(le *lease, host string) bool {
-	if host == le.lastHost || le.holder != nil && host == le.holder.host {
-		return true
-	}
-	for _, m := range t.stock {
-		if m.host == host {
-			return true
-		}
-	}
-	return false
 }
 
 // move resets the position of a queue: a new epoch, so that whatever was in

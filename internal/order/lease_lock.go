@@ -39,7 +39,7 @@ func (t *Leases) asker(now Time, ev *LeaseEvent, buf *[]LeaseAction) (*member, W
 	}
 	l := t.links[ev.Link]
 	switch {
-	case l == nil || l.member.session != ev.Session:
+	case l == nil || l.former || l.member.session != ev.Session:
 		return nil, WhyStranger
 	case l.pending || l.member.lapsed || now >= t.memberUntil(l.member):
 		return nil, WhyUnproven
@@ -160,7 +160,7 @@ func (t *Leases) unlocker(ev *LeaseEvent) *member {
 		}
 		return t.stock[ev.Client]
 	}
-	if l == nil || l.member.session != ev.Session || l.pending {
+	if l == nil || l.former || l.pending || l.member.session != ev.Session {
 		return nil
 	}
 	return l.member
@@ -180,7 +180,6 @@ func (t *Leases) leavingOf(m *member) int {
 func (t *Leases) free(le *lease, why Why, buf *[]LeaseAction) {
 	m := le.holder
 	le.holder, le.leaving, le.taken, le.restored, le.floor = nil, 0, false, false, 0
-	le.lastHost = m.host
 	m.held--
 	t.announce = true
 	*buf = append(*buf, LeaseAction{

@@ -29,6 +29,7 @@ type link struct {
 	pending bool   // ours: resumes the session; counts once it has echoed an answer
 	rival   LinkID // stock: the older link of this port, open when this one came
 	twin    bool   // stock: the rival was active after that: two processes
+	former  bool   // its client has left the group; its late commits are no operator's
 }
 
 // open reports whether the member has a link that counts.
@@ -92,7 +93,7 @@ func (t *Leases) nameHolder(now Time, ev *LeaseEvent) *member {
 // connect makes ev's link a link of ev's member and returns it.
 func (t *Leases) connect(now Time, ev *LeaseEvent) *link {
 	l := t.links[ev.Link]
-	if l != nil && l.member == t.find(ev.Client, ev.Session) && !l.member.left {
+	if l != nil && !l.former && l.member == t.find(ev.Client, ev.Session) {
 		return l
 	}
 	if l != nil {
@@ -158,7 +159,7 @@ func (t *Leases) touch(id LinkID, buf *[]LeaseAction) {
 // and completes a resume.
 func (t *Leases) refresh(now Time, ev *LeaseEvent, buf *[]LeaseAction) {
 	l := t.links[ev.Link]
-	if l == nil || l.member.session == 0 || l.member.left {
+	if l == nil || l.former || l.member.session == 0 {
 		return
 	}
 	m := l.member
@@ -206,6 +207,9 @@ func (t *Leases) linkClosed(now Time, id LinkID, buf *[]LeaseAction) {
 	}
 	m := l.member
 	t.detach(now, l)
+	if l.former {
+		return
+	}
 	t.settleLeaving(m, buf)
 	t.reap(m)
 	t.schedule()
@@ -216,6 +220,9 @@ func (t *Leases) detach(now Time, l *link) {
 	m := l.member
 	wasOpen := m.open()
 	delete(t.links, l.id)
+	if l.former {
+		return
+	}
 	kept := m.links[:0]
 	for _, other := range m.links {
 		if other.rival == l.id {
@@ -236,7 +243,7 @@ func (t *Leases) detach(now Time, l *link) {
 // like after the loss of its links.
 func (t *Leases) leave(now Time, id LinkID, buf *[]LeaseAction) {
 	l := t.links[id]
-	if l == nil {
+	if l == nil || l.former {
 		return
 	}
 	m := l.member
@@ -245,9 +252,9 @@ func (t *Leases) leave(now Time, id LinkID, buf *[]LeaseAction) {
 	}
 	m.left, t.announce = true, true
 	for _, other := range m.links {
-		delete(t.links, other.id)
+		other.former = true
 	}
-	m.links = m.links[:0]
+	m.links = nil
 	t.settleLeaving(m, buf)
 	t.reap(m)
 	t.schedule()

@@ -61,7 +61,7 @@ func (t *Leases) tick(now Time, buf *[]LeaseAction) {
 	t.schedule()
 }
 
-// extendAll lets no lease end before floor.
+// extendAll lets no lease and no membership end before floor.
 func (t *Leases) extendAll(floor Time) {
 	t.stats.Pauses++
 	for _, le := range t.sorted {
@@ -72,9 +72,9 @@ func (t *Leases) extendAll(floor Time) {
 		if le.leaving != 0 {
 			le.leaving = max(le.leaving, floor)
 		}
-		if m := le.holder; m.session != 0 {
-			m.floor = max(m.floor, floor)
-		}
+	}
+	for _, m := range t.ours {
+		m.floor = max(m.floor, floor)
 	}
 }
 

@@ -99,10 +99,7 @@ func (s *script) sleep(t *testing.T, to Time, out *strings.Builder) {
 			s.now = to
 			return
 		}
-		if next < s.now {
-			t.Fatalf("a tick is due in the past: %v at %v", clock(next), clock(s.now))
-		}
-		s.now = next
+		s.now = max(s.now, next)
 		s.event(t, "tick", nil, out)
 		if n := s.next(); n <= s.now {
 			t.Fatalf("a tick at %v is due again at %v", clock(s.now), clock(n))
