@@ -62,9 +62,10 @@ type Record struct {
 	Prepare func(dst []byte, seq uint64) ([]byte, error)
 	// Sync asks for the answer only after the record is on disk.
 	Sync bool
-	// Done is the answer, given once by a goroutine of the log: nil, the error
-	// of Prepare, or why the log failed. It must not block. Records without
-	// Sync are answered in order of their numbers, those with Sync as well.
+	// Done is the answer, given once: nil, the error of Prepare, or why the log
+	// failed. Answers are given one at a time by a goroutine that does nothing
+	// else, so a Done may Submit; one that blocks delays all answers. Records
+	// without Sync are answered in order of their numbers, those with Sync too.
 	Done func(seq uint64, err error)
 }
 

@@ -23,7 +23,7 @@
 //
 // The writer takes what was submitted, has each record prepared, in order, and
 // writes the batch with one call. The syncer syncs, while the writer goes on.
-// The snapshotter exists only while a snapshot is written. Close waits for all.
+// The answerer calls Done. The snapshotter exists only while a snapshot is written. Close waits for all.
 //
 // The files are described byte by byte in docs/format/changelog.md.
 package changelog

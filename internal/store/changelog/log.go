@@ -23,8 +23,9 @@ type Log struct {
 	lock io.Closer
 	was  Recovery
 
-	queue queue
-	w     writer
+	queue   queue
+	w       writer
+	answers answers
 
 	urgent  chan struct{}    // the syncer is to sync now
 	dirty   chan struct{}    // the syncer is to sync within SyncEvery
@@ -34,6 +35,7 @@ type Log struct {
 	stop    chan struct{}    // closed when the writer has ended
 	running sync.WaitGroup   // writer, syncer
 	helpers sync.WaitGroup   // snapshotter, maker of spare segments
+	giving  sync.WaitGroup   // giver of answers
 
 	mu sync.Mutex // guards shared; held for moments
 	shared
@@ -45,7 +47,7 @@ type shared struct {
 	name     string
 	written  uint64
 	synced   uint64
-	waiters  []waiter // in order of numbers
+	waiters  []answer // to be given once synced
 	fence    *FencedError
 	broken   bool // a sync failed: a later one says nothing
 	closed   bool
@@ -53,11 +55,6 @@ type shared struct {
 	snapshot uint64
 	snapErr  error
 	snapSize int64
-}
-
-type waiter struct {
-	seq  uint64
-	done func(uint64, error)
 }
 
 // Options' defaults.
@@ -97,6 +94,7 @@ func Open(ctx context.Context, o Options, m Machine) (*Log, error) {
 	l.lock = lock
 	l.running.Go(l.write)
 	l.running.Go(l.sync)
+	l.giving.Go(l.answers.run)
 	l.mark <- struct{}{} // what was replayed is synced: say so
 	if len(l.was.Damage) > 0 {
 		// A snapshot takes the place of the damaged part.
@@ -115,7 +113,7 @@ func open(ctx context.Context, o Options, m Machine) (*Log, error) {
 	}
 	l := &Log{
 		o: o, m: m, id: found.id, sum: newChecksum(found.id), was: found.Recovery,
-		queue:  newQueue(),
+		queue: newQueue(), answers: newAnswers(),
 		urgent: make(chan struct{}, 1),
 		dirty:  make(chan struct{}, 1),
 		retire: make(chan chan error),
@@ -227,6 +225,8 @@ func (l *Log) Close() error {
 	l.running.Wait()
 	l.helpers.Wait()
 	l.stopSnapshots()
+	l.answers.close()
+	l.giving.Wait()
 	return errors.Join(l.closeFiles(), l.lock.Close())
 }
 
@@ -261,9 +261,10 @@ func (l *Log) fail(op, file string, cause error) error {
 	if first {
 		l.o.Logger.Error("change log is fenced", "op", op, "file", file, "err", cause)
 	}
-	for _, w := range waiters {
-		w.done(w.seq, err)
+	for i := range waiters {
+		waiters[i].err = err
 	}
+	l.answers.add(waiters...)
 	return err
 }
 

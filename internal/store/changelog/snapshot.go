@@ -208,7 +208,7 @@ func (l *Log) waitSynced(seq uint64) error {
 	case l.synced >= seq:
 		done <- nil
 	default:
-		l.waiters = append(l.waiters, waiter{seq, func(_ uint64, err error) { done <- err }})
+		l.waiters = append(l.waiters, answer{seq: seq, done: func(_ uint64, err error) { done <- err }})
 	}
 	l.mu.Unlock()
 	poke(l.urgent)

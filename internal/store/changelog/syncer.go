@@ -52,8 +52,8 @@ func (l *Log) syncNow() {
 	if due {
 		l.synced = target
 	}
-	var ready []waiter
-	l.waiters = slices.DeleteFunc(l.waiters, func(w waiter) bool {
+	var ready []answer
+	l.waiters = slices.DeleteFunc(l.waiters, func(w answer) bool {
 		if w.seq <= l.synced {
 			ready = append(ready, w)
 		}
@@ -61,9 +61,7 @@ func (l *Log) syncNow() {
 	})
 	idle := l.written == l.synced
 	l.mu.Unlock()
-	for _, w := range ready {
-		w.done(w.seq, nil)
-	}
+	l.answers.add(ready...)
 	if idle {
 		poke(l.mark)
 	}

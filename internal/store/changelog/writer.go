@@ -15,7 +15,7 @@ type writer struct {
 	seq     uint64 // number of the last record prepared
 	pos     int64  // end of what is written in the segment
 	batch   []byte
-	answers []answer
+	answers []prepared
 
 	spares spares
 
@@ -23,10 +23,9 @@ type writer struct {
 	snapshot snapshots
 }
 
-type answer struct {
-	record *Record
-	seq    uint64
-	err    error
+type prepared struct {
+	answer
+	sync bool
 }
 
 func newWriter(seq uint64, pos int64) writer {
@@ -73,7 +72,7 @@ func (l *Log) writeAll(records []*Record) {
 func (l *Log) prepare(r *Record) {
 	w := &l.w
 	if err := l.fenced(); err != nil {
-		w.answers = append(w.answers, answer{r, 0, err})
+		w.answers = append(w.answers, prepared{answer{0, err, r.Done}, false})
 		return
 	}
 	before := len(w.batch)
@@ -84,7 +83,7 @@ func (l *Log) prepare(r *Record) {
 	switch {
 	case err != nil || payload == 0:
 		w.batch = batch[:before]
-		w.answers = append(w.answers, answer{r, w.seq, err})
+		w.answers = append(w.answers, prepared{answer{w.seq, err, r.Done}, r.Sync})
 		return
 	case payload > MaxRecord:
 		l.refuse(r, before, ErrTooLarge)
@@ -97,14 +96,14 @@ func (l *Log) prepare(r *Record) {
 	at = len(w.batch) - payload - frameHeader
 	w.seq++
 	w.batch = l.sum.finish(w.batch, at, frameRecord, w.seq, l.syncedNow())
-	w.answers = append(w.answers, answer{r, w.seq, nil})
+	w.answers = append(w.answers, prepared{answer{w.seq, nil, r.Done}, r.Sync})
 }
 
 // refuse answers the record prepared last, whose frame begins at.
 func (l *Log) refuse(r *Record, at int, err error) {
 	l.m.Discard()
 	l.w.batch = l.w.batch[:at]
-	l.w.answers = append(l.w.answers, answer{r, l.w.seq, err})
+	l.w.answers = append(l.w.answers, prepared{answer{l.w.seq, err, r.Done}, false})
 }
 
 // makeRoom begins a new segment if the last frame of the batch, without its
@@ -159,34 +158,28 @@ func (l *Log) writeBatch() error {
 // become waiters of the syncer.
 func (l *Log) answerAll(failed error, wrote int64) {
 	w := &l.w
-	waiting := 0
+	due := make([]answer, 0, len(w.answers))
 	l.mu.Lock()
 	if failed == nil {
 		l.written = w.seq
 		l.tail += wrote
 	}
-	for i := range w.answers {
-		a := &w.answers[i]
+	for _, a := range w.answers {
 		if a.err == nil {
 			a.err = failed
 		}
-		if !a.record.Sync || a.err != nil || a.seq <= l.synced {
-			continue
-		}
-		if l.fence != nil {
+		if a.sync && a.err == nil && a.seq > l.synced {
+			if l.fence == nil {
+				l.waiters = append(l.waiters, a.answer)
+				continue
+			}
 			a.err = l.fence
-			continue
 		}
-		l.waiters = append(l.waiters, waiter{a.seq, a.record.Done})
-		a.record = nil
-		waiting++
+		due = append(due, a.answer)
 	}
+	waiting := len(w.answers) - len(due)
 	l.mu.Unlock()
-	for _, a := range w.answers {
-		if a.record != nil {
-			a.record.Done(a.seq, a.err)
-		}
-	}
+	l.answers.add(due...)
 	clear(w.answers)
 	w.answers = w.answers[:0]
 	switch {

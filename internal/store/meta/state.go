@@ -46,10 +46,11 @@ type Request struct {
 	Decide Decision
 	// Sync asks for the answer only after the change is on disk.
 	Sync bool
-	// Done is called once, from a goroutine of the change log, with nil after
-	// the change was written (or synced), else with the Decision's error or the
-	// log's. It must not block. Requests without Sync are answered in the order
-	// of Submit.
+	// Done is called once: with nil after the change was written (or synced),
+	// else with the Decision's error or the log's. Answers are given one at a
+	// time by a goroutine that does nothing else: a Done may Submit, and one
+	// that blocks delays all answers. Requests without Sync are answered in the
+	// order of Submit.
 	Done func(error)
 }
 
