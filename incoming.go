@@ -10,12 +10,15 @@ import (
 	"github.com/orderlymq/orderly/internal/msg"
 )
 
+// storedMessage is a message as the broker's log has it.
+type storedMessage = msg.Message
+
 // maxPlainBody bounds what a compressed body may grow to in the client.
 const maxPlainBody = 64 << 20
 
 // decodeRecords reads the records of a pull answer, whose memory they share.
-func decodeRecords(body []byte) ([]msg.Message, error) {
-	var ms []msg.Message
+func decodeRecords(body []byte) ([]storedMessage, error) {
+	var ms []storedMessage
 	for at := 0; at < len(body); {
 		m, n, err := msg.DecodeRecord(body[at:])
 		if err != nil {
@@ -29,7 +32,7 @@ func decodeRecords(body []byte) ([]msg.Message, error) {
 
 // received makes the message that a handler sees. It is made anew for each
 // attempt, so that a handler may change its maps and slices of strings.
-func (c *Client) received(r *msg.Message, broker string, attempt int, fence uint64) (*Message, error) {
+func (c *Client) received(r *storedMessage, broker string, attempt int, fence uint64) (*Message, error) {
 	body, err := c.codec.Plain(r, maxPlainBody)
 	if err != nil {
 		return nil, fmt.Errorf("message %s/%s/%d at %d: %w", r.Topic, broker, r.QueueID, r.QueueOffset, err)

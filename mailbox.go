@@ -11,20 +11,33 @@ type mailbox[E any] struct {
 	mu     sync.Mutex
 	events []E
 	spare  []E
+	closed bool
 	wake   chan struct{}
 }
 
 func newMailbox[E any]() *mailbox[E] { return &mailbox[E]{wake: make(chan struct{}, 1)} }
 
-// post never blocks.
-func (b *mailbox[E]) post(e E) {
+// post never blocks. It reports false if nobody will ever take e.
+func (b *mailbox[E]) post(e E) bool {
 	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
 	b.events = append(b.events, e)
-	b.mu.Unlock()
 	select {
 	case b.wake <- struct{}{}:
 	default:
 	}
+	return true
+}
+
+// close is the last take.
+func (b *mailbox[E]) close() []E {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	return b.events
 }
 
 // take returns what was posted; the slice is good until the next take. Wait on

@@ -20,6 +20,8 @@ type outgoing struct {
 	born    int64 // ms
 	queue   Queue // where it goes; zero while it is not placed
 	chosen  bool  // by a selector
+
+	laneEpoch uint64 // of the lane map that gave queue
 }
 
 // keyLink is the link of a keyed message.

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orderly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/orderlymq/orderly/internal/order"
+	"github.com/orderlymq/orderly/internal/transport"
+)
+
+// broker is this client's view of one broker by name: where it is, and once a
+// group was joined, the link and the session through which it knows us.
+//
+// The goroutine (run) owns what is marked so; others hand it functions through
+// do. Requests that belong to a session (lock, pull, commit) go out on the
+// link that a heartbeat has joined to it, never on another one.
+type broker struct {
+	c    *Client
+	name string
+	log  *slog.Logger
+	box  *mailbox[func()]
+
+	kind  atomic.Int32 // brokerKind
+	token atomic.Uint64
+	quiet atomic.Int64 // order.Session.Until, published after each step
+	link  atomic.Pointer[transport.Conn]
+
+	mu   sync.Mutex
+	addr string // of the master; empty while no route names one
+
+	// Owned by run.
+	core    *order.Session // nil: the broker has no sessions
+	buf     []order.SessionAction
+	times   order.SessionConfig
+	held    map[string]bool // group -> anything leased
+	dialing bool
+	dialAt  order.Time
+	backoff time.Duration
+	beatAt  order.Time
+	beating bool
+	again   bool // the groups changed while a heartbeat was under way
+	joined  bool // the members know of the present link
+	waiting []func(error)
+}
+
+type brokerKind int32
+
+const (
+	kindUnknown brokerKind = iota
+	kindOurs               // has sessions
+	kindStock
+)
+
+var errNoLink = errors.New("no connection to the broker")
+
+func newBroker(c *Client, name string) *broker {
+	return &broker{
+		c: c, name: name, log: c.log.With("broker", name), box: newMailbox[func()](),
+		held: map[string]bool{}, backoff: firstRetry,
+	}
+}
+
+// do hands f to the broker's goroutine; it does not run once the client ended.
+func (b *broker) do(f func()) { b.box.post(f) }
+
+// met reports whether the broker has ever answered, so that its kind is known.
+func (b *broker) met() bool { return brokerKind(b.kind.Load()) != kindUnknown }
+
+// ours reports whether the broker has sessions.
+func (b *broker) ours() bool { return brokerKind(b.kind.Load()) == kindOurs }
+
+// until is the moment from which on nothing may be handed out because the
+// broker has not been heard.
+func (b *broker) until() order.Time { return order.Time(b.quiet.Load()) }
+
+// address is where the broker's master is, as far as any route says.
+func (b *broker) address() (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.addr == "" {
+		return "", fmt.Errorf("no route names a master of broker %s", b.name)
+	}
+	return b.addr, nil
+}
+
+func (b *broker) moved(addr string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.addr = addr
+}
+
+// run keeps the link and the session for as long as the client lives.
+func (b *broker) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-b.box.wake:
+			for _, f := range b.box.take() {
+				f()
+			}
+		case <-timer.C:
+		}
+		b.c.arm(timer, b.drive(b.c.now()))
+	}
+	b.flush(ErrClosed)
+}
+
+// drive does what is due and returns when there is more to do.
+func (b *broker) drive(now order.Time) order.Time {
+	if !b.c.needsLinks() {
+		return order.Never
+	}
+	next := order.Never
+	if b.core != nil {
+		if b.core.Next() <= now {
+			b.step(order.SessionEvent{Kind: order.SessionTick})
+		}
+		next = b.core.Next()
+	}
+	switch {
+	case b.link.Load() == nil && !b.dialing && b.dialAt <= now:
+		b.dial()
+	case b.link.Load() == nil && !b.dialing:
+		next = min(next, b.dialAt)
+	case b.link.Load() != nil && !b.beating && b.beatAt <= now:
+		b.beat()
+	case b.link.Load() != nil && !b.beating:
+		next = min(next, b.beatAt)
+	}
+	return next
+}
+
+// dial makes a link and joins it to the session.
+func (b *broker) dial() {
+	b.dialing = true
+	if !b.c.spawn(func() {
+		conn, answer, err := b.connect()
+		b.do(func() { b.dialed(conn, answer, err) })
+	}) {
+		b.dialAt = order.Never
+	}
+}
+
+func (b *broker) connect() (*transport.Conn, heartbeatAnswer, error) {
+	addr, err := b.address()
+	if err != nil {
+		return nil, heartbeatAnswer{}, err
+	}
+	ctx, cancel := b.c.requestContext()
+	defer cancel()
+	conn, err := b.c.pool.Get(ctx, addr)
+	if err != nil {
+		return nil, heartbeatAnswer{}, err
+	}
+	answer, err := b.heartbeat(ctx, conn)
+	return conn, answer, err
+}
+
+func (b *broker) dialed(conn *transport.Conn, answer heartbeatAnswer, err error) {
+	b.dialing = false
+	if err != nil {
+		b.log.Debug("cannot reach the broker; trying again", "err", err)
+		if conn != nil {
+			conn.Close(fmt.Errorf("heartbeat failed: %w", err))
+		}
+		b.dialAt = b.c.now().Add(b.backoff)
+		b.backoff = min(2*b.backoff, lastRetry)
+		b.flush(err)
+		return
+	}
+	b.backoff = firstRetry
+	b.link.Store(conn)
+	b.c.spawn(func() {
+		<-conn.Done()
+		b.do(func() { b.closed(conn) })
+	})
+	b.joined = false
+	b.answered(answer, nil)
+	if b.again {
+		b.beat()
+	}
+}
+
+func (b *broker) closed(conn *transport.Conn) {
+	if b.link.Load() != conn {
+		return
+	}
+	b.log.Info("connection to the broker lost", "err", conn.Err())
+	b.link.Store(nil)
+	b.dialAt = b.c.now()
+	if b.core != nil {
+		b.step(order.SessionEvent{Kind: order.SessionClosed})
+	}
+}
+
+// beat sends a heartbeat on the link.
+func (b *broker) beat() {
+	conn := b.link.Load()
+	b.beating, b.again = true, false
+	b.beatAt = b.c.now().Add(b.c.cfg.Heartbeat)
+	if !b.c.spawn(func() {
+		ctx, cancel := b.c.requestContext()
+		defer cancel()
+		answer, err := b.heartbeat(ctx, conn)
+		b.do(func() {
+			b.beating = false
+			if b.link.Load() != conn {
+				err = errNoLink
+			}
+			b.answered(answer, err)
+			if b.again && b.link.Load() != nil {
+				b.beat()
+			}
+		})
+	}) {
+		b.beating = false
+		b.beatAt = order.Never
+	}
+}
+
+// answered is the answer to a heartbeat, on a new link or the present one.
+func (b *broker) answered(answer heartbeatAnswer, err error) {
+	if err != nil {
+		b.log.Warn("heartbeat failed", "err", err)
+		if !b.again {
+			b.flush(err)
+		}
+		return
+	}
+	b.beatAt = b.c.now().Add(b.c.cfg.Heartbeat)
+	if answer.session {
+		b.token.Store(answer.token)
+		b.kind.Store(int32(kindOurs))
+		b.times = answer.times
+		if b.core == nil {
+			b.core = order.NewSession(b.times)
+		}
+		b.step(order.SessionEvent{Kind: order.SessionHolding, Holding: b.holdsAny(), Config: b.times})
+	} else if !b.ours() && answer.members {
+		b.kind.Store(int32(kindStock))
+	}
+	b.join()
+	if !b.again {
+		b.flush(nil)
+	}
+}
+
+// join tells the session, or without one the members, of a new link, once the
+// broker has answered a heartbeat that names a consumer group on it.
+func (b *broker) join() {
+	if b.joined || !b.met() {
+		return
+	}
+	b.joined = true
+	if b.core != nil {
+		b.step(order.SessionEvent{Kind: order.SessionConnected})
+	} else {
+		b.resume(func() {})
+	}
+}
+
+// announce sends a heartbeat now, because the client's groups have changed, and
+// calls done once the broker has answered one that knows of the change, or has
+// failed to.
+func (b *broker) announce(done func(error)) {
+	b.do(func() {
+		b.waiting = append(b.waiting, done)
+		switch {
+		case b.dialing || b.beating:
+			b.again = true
+		case b.link.Load() != nil:
+			b.beat()
+		default:
+			b.dialAt = b.c.now()
+		}
+	})
+}
+
+func (b *broker) flush(err error) {
+	waiting := b.waiting
+	b.waiting = nil
+	for _, done := range waiting {
+		done(err)
+	}
+}
+
+// holding says whether a group holds leases at this broker.
+func (b *broker) holding(group string, held bool) {
+	b.do(func() {
+		if b.held[group] = held; !held {
+			delete(b.held, group)
+		}
+		if b.core != nil {
+			b.step(order.SessionEvent{Kind: order.SessionHolding, Holding: b.holdsAny(), Config: b.times})
+		}
+	})
+}
+
+func (b *broker) holdsAny() bool { return len(b.held) > 0 }
+
+// step feeds the session's machine and does what it says.
+func (b *broker) step(ev order.SessionEvent) {
+	b.buf = b.core.Step(b.c.now(), ev, b.buf[:0])
+	b.quiet.Store(int64(b.core.Until()))
+	for _, a := range append([]order.SessionAction(nil), b.buf...) {
+		b.act(a)
+	}
+}
+
+func (b *broker) act(a order.SessionAction) {
+	switch a.Kind {
+	case order.SessionPing:
+		if conn := b.link.Load(); conn != nil {
+			b.ping(conn, a.N, a.Ack, func() { b.do(func() { b.step(order.SessionEvent{Kind: order.SessionPong, N: a.N}) }) })
+		}
+	case order.SessionSilent:
+		b.log.Warn("the broker has not been heard for half the grace: nothing is handed out")
+		b.c.eachMember(func(m *member) { m.do(func() { m.heard(b.name) }) })
+	case order.SessionAlive:
+		b.c.eachMember(func(m *member) { m.do(func() { m.heard(b.name) }) })
+	case order.SessionResumed:
+		b.resume(func() { b.step(order.SessionEvent{Kind: order.SessionProved}) })
+	case order.SessionReadFirst:
+		// The connection's reader needs no more than a moment of this process
+		// to take in what has arrived while it stood still.
+		time.AfterFunc(readFirst, func() {
+			b.do(func() { b.step(order.SessionEvent{Kind: order.SessionRead}) })
+		})
+	case order.SessionCloseLinks:
+		if conn := b.link.Load(); conn != nil {
+			conn.Close(errors.New("the broker is silent"))
+		}
+	case order.SessionSlow:
+		b.log.Warn("answers of the broker take too long for the grace of its groups", "round_trip", a.RTT, "grace_needed", a.Needs)
+	}
+}
+
+const readFirst = 10 * time.Millisecond
+
+// resume tells all members that the broker counts on a new link, and calls done
+// on b's goroutine when they all know.
+func (b *broker) resume(done func()) {
+	var told sync.WaitGroup
+	b.c.eachMember(func(m *member) {
+		told.Add(1)
+		if !m.do(func() {
+			defer told.Done()
+			m.connected(b.name)
+		}) {
+			told.Done()
+		}
+	})
+	b.c.spawn(func() {
+		told.Wait()
+		b.do(done)
+	})
+}

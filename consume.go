@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orderly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/orderlymq/orderly/internal/msg"
+	"github.com/orderlymq/orderly/internal/order"
+)
+
+// Consume joins the group and hands messages to h until ctx ends. Then it
+// takes no new messages, waits for running handlers, commits, gives its
+// queues back and returns nil; after ConsumerConfig.CloseTimeout it ends the
+// handlers' contexts and, if some still do not return, gives up with a
+// *CloseError. Errors before the group was joined are returned as they are.
+func (c *Client) Consume(ctx context.Context, cfg ConsumerConfig, h Handler) error {
+	cfg.MaxBatch = 1
+	return c.consume(ctx, cfg, h.callback(), false)
+}
+
+// ConsumeBatch is Consume with several messages per call.
+func (c *Client) ConsumeBatch(ctx context.Context, cfg ConsumerConfig, h BatchHandler) error {
+	return c.consume(ctx, cfg, h.callback(), false)
+}
+
+// ConsumeManual is Consume with the decision about handed-out messages taken
+// later. It needs order ByQueue.
+func (c *Client) ConsumeManual(ctx context.Context, cfg ConsumerConfig, h ManualHandler) error {
+	if cfg.Order != ByQueue {
+		return fmt.Errorf("%w consumer configuration: Order: a manual consumer needs ByQueue", ErrInvalid)
+	}
+	return c.consume(ctx, cfg, h.callback(), true)
+}
+
+func (c *Client) consume(ctx context.Context, cfg ConsumerConfig, call callback, manual bool) error {
+	m, err := c.newMember(ctx, cfg, call, manual)
+	if err != nil {
+		return err
+	}
+	r, err := c.routes.get(ctx, m.cfg.Topic)
+	if err != nil {
+		return err
+	}
+	if r.pretend {
+		return fmt.Errorf("%w: %s", ErrTopicNotFound, m.cfg.Topic)
+	}
+	if err := c.addMember(m); err != nil {
+		return err
+	}
+	defer c.dropMember(m)
+	m.wg.Go(m.run)
+	balancing, stop := context.WithCancel(c.ctx)
+	m.wg.Go(func() { m.balance(balancing) })
+	c.announceAll()
+	select {
+	case <-ctx.Done():
+	case <-c.closing:
+	}
+	stop()
+	m.ending.Store(true)
+	m.do(func() { m.close(m.cfg.CloseTimeout) })
+	<-m.ended
+	m.leave()
+	m.wg.Wait()
+	if len(m.overrun) > 0 {
+		return &CloseError{Running: m.overrun}
+	}
+	return nil
+}
+
+func (c *Client) newMember(ctx context.Context, cfg ConsumerConfig, call callback, manual bool) (*member, error) {
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, err
+	}
+	tags, err := msg.ParseTags(cfg.Filter.expr)
+	if err != nil {
+		return nil, fmt.Errorf("%w consumer configuration: Filter: %w", ErrInvalid, err)
+	}
+	m := &member{
+		c: c, cfg: cfg, id: c.id, call: call, manual: manual, keyOf: cfg.KeyOf, tags: tags,
+		version: time.Now().UnixMilli(),
+		log:     c.log.With("group", cfg.Group),
+		slots:   make(slots, cfg.Concurrency), callbacks: make(slots, 1),
+		box: newMailbox[func()](), kick: make(chan struct{}, 1), ended: make(chan struct{}),
+		claims: map[string]*claims{}, lanes: map[Queue]*lane{}, want: map[string][]order.Queue{},
+	}
+	m.handlerCtx = context.WithoutCancel(ctx)
+	if cfg.Ready != nil {
+		m.ready.tell = func() { m.wg.Go(cfg.Ready) }
+	}
+	if cfg.Broadcast {
+		if m.offsets, err = openOffsetFile(cfg.OffsetDir, cfg.Group); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// leave tells every broker that this member is gone.
+func (m *member) leave() {
+	for _, b := range m.c.brokerList() {
+		if b.link.Load() == nil {
+			continue
+		}
+		ctx, cancel := m.c.requestContext()
+		if err := b.leave(ctx, m); err != nil {
+			m.log.Debug("cannot tell the broker of the leave; it will see the link go", "broker", b.name, "err", err)
+		}
+		cancel()
+	}
+}
+
+// laneConfig is how a queue at b is consumed.
+func (m *member) laneConfig(b *broker) order.LaneConfig {
+	cfg := order.LaneConfig{
+		ByKey: m.cfg.Order != ByQueue, Workers: m.cfg.Concurrency, Batch: m.cfg.MaxBatch, Manual: m.manual,
+		Stock:    !b.ours() || !m.cfg.locks(),
+		MaxCount: m.cfg.MaxCached, MaxBytes: int64(m.cfg.MaxCachedBytes), PullWait: m.cfg.PullInterval,
+		CommitEvery: m.cfg.CommitInterval, MaxAttempts: m.cfg.MaxAttempts,
+	}
+	if m.cfg.MaxAttempts > 0 {
+		cfg.Poison = order.PoisonLetter
+	}
+	if m.cfg.HandlerTimeout > 0 {
+		cfg.Timeout = m.cfg.HandlerTimeout
+	}
+	return cfg
+}
+
+// topics are what the member reads. A consumer without order gets its failed
+// messages again through the group's retry topic.
+func (m *member) topics() []string {
+	if m.cfg.Order == Unordered && !m.cfg.Broadcast {
+		return []string{m.cfg.Topic, msg.RetryTopic(m.cfg.Group)}
+	}
+	return []string{m.cfg.Topic}
+}
+
+// subscription is the filter expression for a topic of the member.
+func (m *member) subscription(topic string) string {
+	if topic != m.cfg.Topic || m.tags.All() {
+		return msg.AllTags
+	}
+	return m.cfg.Filter.expr
+}
+
+// sentBack does for a failed hand-out what the retry topic is for: what failed
+// goes there and is done here.
+func (m *member) sentBack(l *lane, entries []order.Entry, o outcome) outcome {
+	if m.cfg.Order != Unordered || m.cfg.Broadcast || o.verdict != order.Retry {
+		return o
+	}
+	for i, e := range entries[o.done:] {
+		if err := m.sendBack(l.b, e.Ref.(*storedMessage), brokerDecides); err != nil {
+			l.log.Warn("cannot send a failed message back; it is tried again here", "offset", e.Offset, "err", err)
+			return outcome{verdict: order.Retry, done: o.done + i, delay: sendBackRetry, err: o.err}
+		}
+	}
+	l.log.Warn("handler failed; the message comes again through the retry topic", "offset", entries[o.done].Offset, "err", o.err)
+	return outcome{verdict: order.Success}
+}
+
+const sendBackRetry = 5 * time.Second
+
+// sendBack hands r back to the broker.
+func (m *member) sendBack(b *broker, r *storedMessage, level int32) error {
+	most := int32(16)
+	if m.cfg.MaxAttempts > 0 {
+		most = int32(m.cfg.MaxAttempts)
+	}
+	ctx, cancel := m.c.requestContext()
+	defer cancel()
+	return b.sendBack(ctx, m, r, level, most)
+}
+
+var errNotListed = errors.New("the broker does not list this client as a member yet")

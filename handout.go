@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orderly
+
+import (
+	"context"
+
+	"github.com/orderlymq/orderly/internal/order"
+)
+
+// handOut calls the handler with entries on a goroutine of its own, as soon as
+// one of the member's slots is free, and posts what came of it. entries stay
+// as they are until then.
+func (l *lane) handOut(token order.LaneToken, entries []order.Entry, attempt int32) {
+	ctx, cancel := context.WithCancelCause(l.m.handlerCtx)
+	l.running[token] = cancel
+	l.handlers.Go(func() {
+		if !l.m.slots.enter(ctx) {
+			l.settle(token, attempt, outcome{verdict: order.Retry, err: context.Cause(ctx)})
+			return
+		}
+		defer l.m.slots.leave()
+		if l.until() <= l.m.c.now() {
+			l.settle(token, attempt, outcome{verdict: order.Retry, err: ErrLeaseLost})
+			return
+		}
+		ms, err := l.messages(entries, attempt)
+		if err != nil {
+			l.settle(token, attempt, failed(0, err))
+			return
+		}
+		guard(ctx, l.m.call, ms, func(o outcome) { l.settle(token, attempt, l.m.sentBack(l, entries, o)) })
+	})
+}
+
+func (l *lane) messages(entries []order.Entry, attempt int32) ([]*Message, error) {
+	ms := make([]*Message, len(entries))
+	for i, e := range entries {
+		r := e.Ref.(*storedMessage)
+		// Retries through the retry topic carry their number with them.
+		m, err := l.m.c.received(r, l.queue.Broker, int(attempt)+int(r.ReconsumeTimes), uint64(l.grant.Epoch))
+		if err != nil {
+			return nil, err
+		}
+		ms[i] = m
+	}
+	return ms, nil
+}
+
+// settle tells the machine what a hand-out came to.
+func (l *lane) settle(token order.LaneToken, attempt int32, o outcome) {
+	if o.err != nil {
+		l.log.Warn("handler failed", "attempt", attempt, "err", o.err)
+	}
+	if o.verdict != order.Success && o.delay == 0 {
+		o.delay = l.m.backoff(int(attempt) + 1)
+	}
+	l.post(order.LaneEvent{Kind: order.LaneSettle, Token: token, Verdict: o.verdict, Delay: o.delay, Done: o.done})
+}
+
+// slots bounds the handler calls of a member; those who wait are served in the
+// order in which they came.
+type slots chan struct{}
+
+func (s slots) enter(ctx context.Context) bool {
+	select {
+	case s <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (s slots) leave() { <-s }

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orderly
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/orderlymq/orderly/internal/msg"
+	"github.com/orderlymq/orderly/internal/order"
+)
+
+// lane drives one queue of a member from the moment it is granted to the
+// moment it is given up. All decisions are order.Lane's; the lane's goroutine
+// is the only one that steps it, so that actions are carried out in the order
+// in which they were decided.
+type lane struct {
+	m     *member
+	b     *broker
+	queue Queue
+	grant order.Grant
+	log   *slog.Logger
+
+	box  *mailbox[order.LaneEvent]
+	core *order.Lane
+	buf  []order.LaneAction
+
+	// bound is the end of a lock of a stock broker, as an order.Time; with our
+	// broker, and without locks, there is none.
+	bound atomic.Int64
+
+	// Owned by the lane's goroutine.
+	running  map[order.LaneToken]context.CancelCauseFunc
+	pulled   bool // the first pull is on its way
+	released *order.LaneAction
+
+	handlers sync.WaitGroup
+}
+
+func newLane(m *member, b *broker, q Queue, grant order.Grant) *lane {
+	return &lane{
+		m: m, b: b, queue: q, grant: grant,
+		log:     m.log.With("queue", q.String()),
+		box:     newMailbox[order.LaneEvent](),
+		core:    order.NewLane(m.laneConfig(b)),
+		running: map[order.LaneToken]context.CancelCauseFunc{},
+	}
+}
+
+func (l *lane) post(ev order.LaneEvent) { l.box.post(ev) }
+
+// until is the moment from which on nothing may be handed out.
+func (l *lane) until() order.Time {
+	until := order.Time(l.bound.Load())
+	if l.m.cfg.locks() && l.b.ours() {
+		until = min(until, l.b.until())
+	}
+	return until
+}
+
+// run lives as long as the queue is the member's.
+func (l *lane) run() {
+	started := l.begin()
+	if started {
+		l.loop()
+	}
+	if l.released == nil || !l.released.Overrun {
+		l.handlers.Wait()
+	}
+	if started {
+		l.m.notify(l.m.cfg.OnRevoke, l.queue)
+	}
+	l.m.laneOver(l)
+}
+
+// loop steps the machine until it says that the queue is given up.
+func (l *lane) loop() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for l.released == nil {
+		select {
+		case <-l.box.wake:
+			for _, ev := range l.box.take() {
+				if l.released == nil {
+					l.step(ev)
+				}
+			}
+		case <-timer.C:
+		}
+		if l.core.Next() <= l.m.c.now() && l.released == nil {
+			l.step(order.LaneEvent{Kind: order.LaneTick})
+		}
+		l.m.c.arm(timer, l.core.Next())
+	}
+}
+
+func (l *lane) step(ev order.LaneEvent) {
+	if ev.Kind == order.LaneSettle {
+		l.running[ev.Token](nil)
+		delete(l.running, ev.Token)
+	}
+	ev.Until = l.until()
+	l.buf = l.core.Step(l.m.c.now(), &ev, l.buf[:0])
+	for i := range l.buf {
+		l.act(&l.buf[i])
+	}
+}
+
+func (l *lane) act(a *order.LaneAction) {
+	switch a.Kind {
+	case order.LanePull:
+		l.pull(a.Offset)
+	case order.LaneHandOut:
+		l.handOut(a.Token, a.Entries, a.Attempt)
+	case order.LaneCancel:
+		if cancel := l.running[a.Token]; cancel != nil {
+			cancel(l.causeError(a.Cause))
+		}
+	case order.LaneCommit:
+		l.commit(a)
+	case order.LaneLetter:
+		l.letter(a.Entries[0])
+	case order.LaneReleased:
+		over := *a
+		l.released = &over
+	case order.LaneSkipped:
+		l.log.Error("messages are gone from the broker before this group has seen them", "from", a.Offset, "to", a.Next)
+	case order.LaneBeyond:
+		l.log.Error("position lies past the end of the queue; waiting for it to grow, or for a reset of the position",
+			"position", a.Offset, "end", a.Next)
+	case order.LaneOverrun:
+		l.log.Error("handler ignores its ended context; the queue waits for it to return")
+	}
+}
+
+// causeError is why a handler's context ends, in the user's words.
+func (l *lane) causeError(c order.Cause) error {
+	switch c {
+	case order.CauseTimeout:
+		return ErrHandlerTimeout
+	case order.CauseRevoked:
+		if l.m.ending.Load() {
+			return ErrClosing
+		}
+		return ErrRevoked
+	case order.CauseSilent, order.CauseLost:
+		return ErrLeaseLost
+	}
+	return context.Canceled
+}
+
+// pull asks for messages from offset on. Its answer comes to the mailbox.
+func (l *lane) pull(offset int64) {
+	if !l.pulled {
+		l.pulled = true
+		l.m.settled(l.queue)
+	}
+	req := pullRequest{
+		group: l.m.cfg.Group, queue: l.queue, offset: offset, epoch: l.grant.Epoch,
+		max: l.m.cfg.PullBatch, expr: l.m.subscription(l.queue.Topic), version: l.m.version,
+	}
+	l.b.pull(req, func(ans pullAnswer, err error) { l.post(l.pullEvent(offset, ans, err)) })
+}
+
+// pullEvent puts the answer to a pull from offset in the words of the machine.
+// It runs on the connection's reader and must be quick.
+func (l *lane) pullEvent(offset int64, ans pullAnswer, err error) order.LaneEvent {
+	switch {
+	case errors.Is(err, errFenced):
+		l.log.Warn("the broker has given the queue to another member", "err", err)
+		return order.LaneEvent{Kind: order.LaneLost}
+	case err != nil:
+		l.log.Debug("pull failed", "offset", offset, "err", err)
+		return order.LaneEvent{Kind: order.LanePullFailed, Delay: ans.retry}
+	case ans.moved && offset >= ans.min && offset <= ans.max:
+		// The offset is fine and the broker still wants another one: an
+		// operator has reset the position. Begin anew from there.
+		l.log.Warn("position was reset", "offset", offset, "to", ans.next)
+		return order.LaneEvent{Kind: order.LaneLost}
+	case ans.moved:
+		return order.LaneEvent{Kind: order.LanePullMoved, Offset: ans.min, Next: ans.max}
+	}
+	entries, err := l.entries(ans.body)
+	if err != nil {
+		l.log.Error("cannot read the broker's answer; trying again", "offset", offset, "err", err)
+		return order.LaneEvent{Kind: order.LanePullFailed}
+	}
+	return order.LaneEvent{Kind: order.LanePulled, Entries: entries, Next: ans.next}
+}
+
+// entries keeps the messages that the member asked for: the broker's filter
+// knows only hashes of tags.
+func (l *lane) entries(body []byte) ([]order.Entry, error) {
+	records, err := decodeRecords(body)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]order.Entry, 0, len(records))
+	for i := range records {
+		r := &records[i]
+		if l.queue.Topic == l.m.cfg.Topic && !l.m.tags.Match(r.Tag()) {
+			continue
+		}
+		entries = append(entries, order.Entry{Offset: r.QueueOffset, Size: int32(len(r.Body)), Key: l.keyOf(r), Ref: r})
+	}
+	return entries, nil
+}
+
+// keyOf is what the message is kept in order with. In a consumer without order
+// each message is a key of its own.
+func (l *lane) keyOf(r *storedMessage) uint64 {
+	switch l.m.cfg.Order {
+	case Unordered:
+		return uint64(r.QueueOffset) + 1
+	case ByKey:
+		if l.m.keyOf == nil {
+			return uint64(msg.KeyHash(r.OrderingKey()))
+		}
+		m, err := l.m.c.received(r, l.queue.Broker, 1, uint64(l.grant.Epoch))
+		if err != nil {
+			return 0 // a barrier; the hand-out will say what is wrong
+		}
+		return uint64(msg.KeyHash(l.m.keyOf(m)))
+	}
+	return 0
+}
+
+// commit sends the position, and what is settled above it.
+func (l *lane) commit(a *order.LaneAction) {
+	id := a.ID
+	req := commitRequest{
+		group: l.m.cfg.Group, queue: l.queue, offset: a.Offset, epoch: l.grant.Epoch,
+		ranges: l.core.AppendSettled(nil), attempts: l.core.AppendAttempts(nil),
+	}
+	done := func(err error) {
+		switch {
+		case err == nil:
+			l.post(order.LaneEvent{Kind: order.LaneCommitted, ID: id})
+		case errors.Is(err, errFenced):
+			l.log.Warn("the broker refused a commit: the queue has another owner", "offset", req.offset, "err", err)
+			l.post(order.LaneEvent{Kind: order.LaneLost})
+		default:
+			l.log.Warn("commit failed; it will be tried again", "offset", req.offset, "err", err)
+			l.post(order.LaneEvent{Kind: order.LaneCommitted, ID: id, Failed: true})
+		}
+	}
+	if l.m.offsets != nil {
+		done(l.m.offsets.store(l.queue, req.offset))
+		return
+	}
+	l.b.commit(req, done)
+}
+
+// letter moves a message to the dead-letter topic.
+func (l *lane) letter(e order.Entry) {
+	r := e.Ref.(*storedMessage)
+	l.log.Error("dead-letter", "offset", r.QueueOffset, "key", r.OrderingKey(), "id", r.ID())
+	l.handlers.Go(func() {
+		err := l.m.sendBack(l.b, r, toDeadLetters)
+		if err != nil {
+			l.log.Error("dead-letter failed; it will be tried again", "offset", r.QueueOffset, "err", err)
+		}
+		l.post(order.LaneEvent{Kind: order.LaneLettered, Offset: e.Offset, Failed: err != nil})
+	})
+}

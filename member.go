@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orderly
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/orderlymq/orderly/internal/msg"
+	"github.com/orderlymq/orderly/internal/order"
+)
+
+// member is one consumer: a member of a group from join to leave.
+//
+// Its own goroutine (run) owns the claims on queues and the table of lanes;
+// others hand it functions through do. A second goroutine works out which
+// queues should be the member's (rebalance), and each queue that it has is
+// driven by a lane.
+type member struct {
+	c       *Client
+	cfg     ConsumerConfig
+	id      string // client id within the group
+	call    callback
+	keyOf   func(*Message) string
+	manual  bool
+	tags    msg.TagFilter
+	version int64 // of the subscription
+	log     *slog.Logger
+	offsets *offsetFile // broadcasting only
+
+	handlerCtx context.Context
+	slots      slots
+	callbacks  slots // OnAssign and OnRevoke, one at a time
+	wg         sync.WaitGroup
+
+	box   *mailbox[func()]
+	kick  chan struct{} // rebalance now
+	ended chan struct{} // closed when nothing is held any more
+
+	// Owned by run.
+	claims  map[string]*claims // by broker name
+	lanes   map[Queue]*lane
+	want    map[string][]order.Queue // latest assignment, by broker name
+	closing bool
+	bound   order.Time // of handlers, once closing
+	overrun []Queue
+
+	ready readiness
+
+	ending atomic.Bool // close was asked for
+}
+
+// locks reports whether the member's queues are locked at the broker.
+func (c *ConsumerConfig) locks() bool { return !c.Broadcast && c.Order != Unordered }
+
+// do hands f to the member's goroutine. It reports false if the member is over
+// and f will not run.
+func (m *member) do(f func()) bool { return m.box.post(f) }
+
+// rebalance asks for a new look at the assignment.
+func (m *member) rebalance() {
+	select {
+	case m.kick <- struct{}{}:
+	default:
+	}
+}
+
+func (m *member) backoff(attempt int) time.Duration {
+	d := time.Second
+	if m.cfg.Backoff != nil {
+		d = m.cfg.Backoff(attempt)
+	}
+	return min(max(d, minBackoff), maxBackoff)
+}
+
+// run owns the member's state until nothing is held any more.
+func (m *member) run() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for !m.over() {
+		select {
+		case <-m.box.wake:
+			for _, f := range m.box.take() {
+				f()
+			}
+		case <-timer.C:
+		}
+		next := order.Never
+		for _, c := range m.claims {
+			next = min(next, c.tick(m.c.now()))
+		}
+		m.c.arm(timer, next)
+	}
+	for _, f := range m.box.close() {
+		f()
+	}
+	close(m.ended)
+}
+
+func (m *member) over() bool {
+	if !m.closing || len(m.lanes) > 0 {
+		return false
+	}
+	for _, c := range m.claims {
+		if !c.closed {
+			return false
+		}
+	}
+	return true
+}
+
+// assign is a new assignment: all queues that should be the member's.
+func (m *member) assign(queues []Queue) {
+	if m.closing {
+		return
+	}
+	clear(m.want)
+	for _, q := range queues {
+		m.want[q.Broker] = append(m.want[q.Broker], order.Queue{Topic: q.Topic, ID: int32(q.ID)})
+	}
+	m.ready.assigned(queues)
+	for name := range m.claims {
+		if _, wanted := m.want[name]; !wanted {
+			m.want[name] = nil
+		}
+	}
+	for name := range m.want {
+		m.claim(name)
+	}
+}
+
+// claim makes the claims on one broker what the assignment wants. A broker
+// that has not been met yet is waited for: until then nobody knows by which
+// rules its locks go.
+func (m *member) claim(name string) {
+	c := m.claims[name]
+	if c == nil {
+		b := m.c.broker(name)
+		if !b.met() {
+			return
+		}
+		c = newClaims(m, b)
+		m.claims[name] = c
+	}
+	c.step(order.ClaimEvent{Kind: order.ClaimAssign, Queues: m.want[name]})
+}
+
+// connected is news that a session has a (new) link.
+func (m *member) connected(name string) {
+	if c := m.claims[name]; c != nil {
+		c.step(order.ClaimEvent{Kind: order.ClaimResumed})
+	} else if !m.closing && m.want[name] != nil {
+		m.claim(name)
+	}
+	m.rebalance()
+}
+
+// notice is news from a broker that the group has changed or a lock is free.
+func (m *member) notice() {
+	for _, c := range m.claims {
+		c.step(order.ClaimEvent{Kind: order.ClaimNotice})
+	}
+	m.rebalance()
+}
+
+// heard is news that the session with a broker fell silent or came back.
+func (m *member) heard(name string) {
+	for q, l := range m.lanes {
+		if q.Broker == name {
+			l.post(order.LaneEvent{Kind: order.LaneTick})
+		}
+	}
+}
+
+// start makes a lane for a granted queue.
+func (m *member) start(b *broker, grant order.Grant, until order.Time) {
+	q := Queue{Topic: grant.Queue.Topic, Broker: b.name, ID: int(grant.Queue.ID)}
+	l := newLane(m, b, q, grant)
+	l.bound.Store(int64(until))
+	m.lanes[q] = l
+	m.hold(b)
+	m.wg.Go(l.run)
+}
+
+// hold tells the session whether anything is leased through it, which decides
+// how often it pings.
+func (m *member) hold(b *broker) {
+	held := false
+	for q := range m.lanes {
+		held = held || q.Broker == b.name
+	}
+	b.holding(m.cfg.Group, held && m.cfg.locks())
+}
+
+// laneOver takes the lane out of the table and tells the claims. It is called
+// by the lane's goroutine, last thing.
+func (m *member) laneOver(l *lane) {
+	m.do(func() {
+		delete(m.lanes, l.queue)
+		m.hold(l.b)
+		m.ready.drop(l.queue)
+		if l.released.Overrun {
+			m.overrun = append(m.overrun, l.queue)
+		}
+		m.claims[l.b.name].step(order.ClaimEvent{
+			Kind:    order.ClaimReleased,
+			Queue:   order.Queue{Topic: l.queue.Topic, ID: int32(l.queue.ID)},
+			Overrun: l.released.Overrun,
+		})
+	})
+}
+
+// close gives everything up; handlers may run until bound.
+func (m *member) close(bound time.Duration) {
+	m.closing = true
+	m.bound = m.c.now().Add(bound)
+	for _, c := range m.claims {
+		c.step(order.ClaimEvent{Kind: order.ClaimClose, Deadline: m.bound})
+	}
+}
+
+// notify runs one of the user's callbacks, one at a time.
+func (m *member) notify(f func([]Queue), q Queue) {
+	if f == nil {
+		return
+	}
+	if m.callbacks.enter(m.handlerCtx) {
+		defer m.callbacks.leave()
+		f([]Queue{q})
+	}
+}
+
+// settled says that the queue's first pull is on its way.
+func (m *member) settled(q Queue) { m.do(func() { m.ready.drop(q) }) }
+
+// readiness finds the moment at which every queue of the first assignment has
+// either begun or turned out to be another member's.
+type readiness struct {
+	tell    func() // nil once told
+	known   bool   // an assignment was seen
+	waiting []Queue
+}
+
+func (r *readiness) assigned(queues []Queue) {
+	if !r.known {
+		r.known = true
+		r.waiting = slices.Clone(queues)
+	}
+	r.check()
+}
+
+func (r *readiness) drop(q Queue) {
+	r.waiting = slices.DeleteFunc(r.waiting, func(w Queue) bool { return w == q })
+	r.check()
+}
+
+func (r *readiness) check() {
+	if r.known && len(r.waiting) == 0 && r.tell != nil {
+		r.tell()
+		r.tell = nil
+	}
+}
