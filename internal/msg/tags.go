@@ -52,17 +52,18 @@ func javaHash(s string) (h int32) {
 // only hashes (MatchHash, some messages too many pass), the client compares the
 // tags themselves (Match). The zero value lets every message pass.
 type TagFilter struct {
+	only  bool // false: every message passes
 	tags  []string
-	codes []int64 // sorted; empty: every message passes
+	codes []int64 // sorted
 }
 
-// ParseTags parses an expression `TagA || TagB`. "*", blank and the word null
-// of some old clients mean every message.
+// ParseTags parses an expression `TagA || TagB`. "*" and blank (Java's null) mean
+// every message.
 func ParseTags(expr string) (TagFilter, error) {
-	if expr = strings.TrimSpace(expr); expr == "" || expr == AllTags || expr == "null" {
+	if expr = strings.TrimSpace(expr); expr == "" || expr == AllTags {
 		return TagFilter{}, nil
 	}
-	var f TagFilter
+	f := TagFilter{only: true}
 	for part := range strings.SplitSeq(expr, "||") {
 		if part = strings.TrimSpace(part); part == "" || slices.Contains(f.tags, part) {
 			continue
@@ -86,7 +87,10 @@ func ParseTags(expr string) (TagFilter, error) {
 // way; the client filters once more.
 func FilterFromCodes(expr string, codes []int32) TagFilter {
 	f, err := ParseTags(expr)
-	if err == nil && f.All() {
+	if err != nil {
+		f = TagFilter{only: true} // names no tag: the codes alone decide
+	}
+	if f.All() {
 		return f
 	}
 	for _, c := range codes[:min(len(codes), MaxTags)] {
@@ -98,7 +102,7 @@ func FilterFromCodes(expr string, codes []int32) TagFilter {
 }
 
 // All reports whether every message passes.
-func (f TagFilter) All() bool { return len(f.codes) == 0 }
+func (f TagFilter) All() bool { return !f.only }
 
 // Tags returns the tags in the order of the expression, nil for all messages.
 func (f TagFilter) Tags() []string { return slices.Clone(f.tags) }
@@ -115,7 +119,7 @@ func (f TagFilter) Codes() []int32 {
 // MatchHash is the broker's test, on the tag code of the queue index. Two tags
 // with one hash both pass.
 func (f TagFilter) MatchHash(code int64) bool {
-	if len(f.codes) == 0 {
+	if !f.only {
 		return true
 	}
 	if len(f.codes) <= 8 {
@@ -127,7 +131,7 @@ func (f TagFilter) MatchHash(code int64) bool {
 
 // Match is the client's test, on the tag itself; "" is a message without a tag.
 func (f TagFilter) Match(tag string) bool {
-	return len(f.codes) == 0 || slices.Contains(f.tags, tag)
+	return !f.only || slices.Contains(f.tags, tag)
 }
 
 // Subscription is one topic that a consumer group reads, and which of its
@@ -154,5 +158,5 @@ func NewSubscription(topic, expr string, version int64) (Subscription, error) {
 	return Subscription{Topic: topic, Expr: expr, Type: ExprTag, Tags: f.Tags(), Codes: f.Codes(), Version: version}, nil
 }
 
-// Filter is the broker's filter for this subscription.
+// Filter is the broker's filter for this subscription, whose type must be ExprTag.
 func (s *Subscription) Filter() TagFilter { return FilterFromCodes(s.Expr, s.Codes) }

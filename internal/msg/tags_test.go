@@ -44,7 +44,7 @@ func TestParseTags(t *testing.T) {
 		{"  ", nil},
 		{"*", nil},
 		{" * ", nil},
-		{"null", nil},
+		{"null", []string{"null"}},
 		{"TagA", []string{"TagA"}},
 		{"TagA || TagC", []string{"TagA", "TagC"}},
 		{"TagA||TagC||TagA", []string{"TagA", "TagC"}},
@@ -112,8 +112,11 @@ func TestFilterFromCodes(t *testing.T) {
 	if !f.MatchHash(TagHash("标签")) || !f.MatchHash(-5) || f.MatchHash(0) {
 		t.Error("either hash must pass, and nothing else")
 	}
-	if f := FilterFromCodes("||", nil); f.All() != true {
-		t.Log("an expression without tags and codes lets all pass")
+	if f := FilterFromCodes("||", nil); f.All() || f.MatchHash(0) || f.Match("") {
+		t.Error("an expression that names nothing lets messages pass")
+	}
+	if f := FilterFromCodes("||", []int32{7}); !f.MatchHash(7) || f.MatchHash(8) {
+		t.Error("the codes alone decide")
 	}
 	many, err := ParseTags(manyTags(100))
 	if err != nil {

@@ -7,7 +7,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"net/netip"
+	"os"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // expected is one line of what RocketMQ's own decoder found in a commit log.
@@ -201,5 +207,62 @@ func checkProperties(t *testing.T, v View, m Message) {
 	}
 	if again := ParseProperties(FormatProperties(props)); !maps.Equal(props, again) {
 		t.Errorf("properties %q, written and read %q", props, again)
+	}
+}
+
+// Records that RocketMQ's Java library encoded: hosts of both lengths, with and
+// without the check over the whole record, whose digits it worked out too.
+func TestEncodedByRocketMQ(t *testing.T) {
+	text, err := os.ReadFile("testdata/encoded-5.5.0.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for line := range strings.Lines(string(text)) {
+		f := strings.Split(strings.TrimSpace(line), "\t")
+		topic, checked, rec, id := f[0], f[1] == "1", unhex(t, f[2]), f[3]
+		born, store := "10.1.2.3:40000", "10.0.0.1:10911"
+		if topic == "BornV6" || topic == "BothV6" {
+			born = "[2001:db8::1]:40000"
+		}
+		if topic == "StoreV6" {
+			store = "[fe80::1]:10911"
+		} else if topic == "BothV6" {
+			store = "[2001:db8::2]:10911"
+		}
+		got, n, err := DecodeRecord(rec)
+		if err != nil || n != len(rec) {
+			t.Fatalf("%s: %d of %d, %v", topic, n, len(rec), err)
+		}
+		want := Message{
+			Topic: topic, QueueID: 3, Flag: -7, QueueOffset: 1 << 40, PhysicalOffset: 123456789012, BornTimestamp: 1700000000000, StoreTimestamp: 1700000000123,
+			BornHost: addr(born), StoreHost: addr(store), ReconsumeTimes: 2, PreparedTransactionOffset: 77, Body: []byte("täst"),
+			Properties: got.Properties, StoreSize: int32(len(rec)), BodyCRC: BodyCRC([]byte("täst")),
+		}
+		want.SysFlag = recordSysFlag(&want)
+		if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.AddrPort{})); diff != "" {
+			t.Errorf("%s: %s", topic, diff)
+		}
+		props := ParseProperties(WithoutCheck(got.Properties))
+		if !maps.Equal(props, map[string]string{"colour": "rød", PropTags: "TägA", PropKeys: "k1 k2"}) {
+			t.Errorf("%s: properties %q", topic, props)
+		}
+		verify, encode := VerifyRecord, AppendRecord
+		if checked {
+			verify, encode = VerifyCheckedRecord, AppendCheckedRecord
+		}
+		if err := verify(rec); err != nil {
+			t.Errorf("%s: %v", topic, err)
+		}
+		if again, err := encode(nil, &got); err != nil || !bytes.Equal(again, rec) {
+			t.Errorf("%s: encoded again %x, want %x, %v", topic, again, rec, err)
+		}
+		if got.OffsetID() != id {
+			t.Errorf("%s: id %s, want %s", topic, got.OffsetID(), id)
+		}
+		seen++
+	}
+	if seen != 8 {
+		t.Errorf("%d records", seen)
 	}
 }
