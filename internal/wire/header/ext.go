@@ -12,6 +12,13 @@ const (
 	// ExtGroups, in the answer to 34: the times of each group, see GroupTimes.
 	ExtGroups = "oGroups"
 
+	// ExtMember, on 34: the name of the member, if it has one; it outlives the
+	// process. A second live session with the name is refused.
+	ExtMember = "oMember"
+	// ExtFrom, on 41: where the group starts in a queue that it has never met:
+	// "first", "last" or "time:<ms>". Absent: what the group's heartbeats say.
+	ExtFrom = "oFrom"
+
 	// ExtPing numbers a ping, a 34 without a body, and its answer.
 	ExtPing = "oPing"
 	// ExtAck, in a ping: the highest ping answer the client has read.
