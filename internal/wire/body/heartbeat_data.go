@@ -73,10 +73,10 @@ func readGroupName(group *string, r *reader) {
 
 func (c *ConsumerData) write(w *writer) {
 	w.open('{')
-	w.keyStr("consumeFromWhere", c.ConsumeFromWhere)
-	w.keyStr("consumeType", c.ConsumeType)
+	w.keyOpt("consumeFromWhere", c.ConsumeFromWhere)
+	w.keyOpt("consumeType", c.ConsumeType)
 	w.keyStr("groupName", c.GroupName)
-	w.keyStr("messageModel", c.MessageModel)
+	w.keyOpt("messageModel", c.MessageModel)
 	writeList(w, "subscriptionDataSet", c.Subscriptions, (*SubscriptionData).write)
 	w.keyBool("unitMode", c.UnitMode)
 	w.close('}')

@@ -43,3 +43,17 @@ func readIntTable[V any](r *reader, value func(*V, *reader)) map[int64]V {
 
 func writeText(s *string, w *writer) { w.str(*s) }
 func readText(s *string, r *reader)  { *s = r.str() }
+
+// readInt32Table reads a table from queue or level to offset.
+func readInt32Table(r *reader) map[int32]int64 {
+	wide := readIntTable(r, readOffset)
+	m := make(map[int32]int64, len(wide))
+	for k, v := range wide {
+		if k != int64(int32(k)) {
+			r.bad("a key above 32 bits")
+			break
+		}
+		m[int32(k)] = v
+	}
+	return m
+}
