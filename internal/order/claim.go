@@ -27,6 +27,7 @@ type Claims struct {
 	id      uint64
 	lock    uint64 // the lock request under way, or 0
 	lockAt  Time   // when it was sent
+	noticed bool   // a queue became free since then: what is refused is asked for at once
 	unlock  uint64 // the unlock request under way, or 0
 	closing bool
 	closed  bool
@@ -154,6 +155,7 @@ func (c *Claims) locked(now Time, ev *ClaimEvent, buf *[]ClaimAction) {
 		}
 		cl.inLock, cl.stale = false, false
 	}
+	c.noticed = false
 	c.sweep()
 }
 
@@ -204,6 +206,9 @@ func (c *Claims) refused(now Time, cl *claim, buf *[]ClaimAction) {
 	switch cl.state {
 	case claimIdle:
 		cl.tryAt = now.Add(c.cfg.RetryEvery)
+		if c.noticed {
+			cl.tryAt = now
+		}
 	case claimHeld, claimLeaving:
 		c.lose(cl, buf)
 	}
@@ -291,6 +296,7 @@ func (c *Claims) released(now Time, ev *ClaimEvent) {
 
 // hurry asks at once for what was refused.
 func (c *Claims) hurry(now Time) {
+	c.noticed = c.lock != 0
 	for _, cl := range c.sorted {
 		if cl.state == claimIdle {
 			cl.tryAt = min(cl.tryAt, now)

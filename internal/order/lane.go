@@ -27,9 +27,11 @@ type Lane struct {
 	phase   lanePhase
 	endBy   Time // draining: contexts end
 	turn    Time // when the present run of hand-outs began
-	since   Time // of the present phase, or pause
+	since   Time // of the present phase, pause or hold
 
+	cache   cacheState
 	pull    pullState
+	refill  pullState
 	commits commitState
 }
 
@@ -85,8 +87,12 @@ func (l *Lane) Step(now Time, ev *LaneEvent, buf []LaneAction) []LaneAction {
 		l.start(now, &ev.Grant)
 	case LanePulled:
 		l.pulled(now, ev, &buf)
+	case LaneRefilled:
+		l.refilled(now, ev, &buf)
 	case LanePullFailed:
-		l.pullFailed(now, ev.Delay)
+		l.pull.fail(now, ev.Delay)
+	case LaneRefillFailed:
+		l.refill.fail(now, ev.Delay)
 	case LanePullMoved:
 		l.pullMoved(now, ev, &buf)
 	case LaneSettle:
@@ -100,7 +106,7 @@ func (l *Lane) Step(now Time, ev *LaneEvent, buf []LaneAction) []LaneAction {
 	case LanePause, LaneResume:
 		l.pause(now, ev.Kind == LanePause)
 	case LaneHold, LaneGo:
-		l.hold = ev.Kind == LaneHold
+		l.holdOn(now, ev.Kind == LaneHold)
 	case LaneRetryNow, LaneLetterNow, LaneParkNow, LaneUnpark:
 		l.verb(now, ev, &buf)
 	case LaneRevoke:
@@ -124,6 +130,12 @@ func (l *Lane) start(now Time, g *Grant) {
 func (l *Lane) pause(now Time, on bool) {
 	if l.paused != on {
 		l.paused, l.since = on, now
+	}
+}
+
+func (l *Lane) holdOn(now Time, on bool) {
+	if l.hold != on {
+		l.hold, l.since = on, now
 	}
 }
 
@@ -153,6 +165,7 @@ func (l *Lane) drive(now Time, settled bool, buf []LaneAction) []LaneAction {
 			l.turn = Never
 		}
 		l.drivePull(now, &buf)
+		l.driveRefill(now, &buf)
 		l.driveCommit(now, &buf)
 	}
 	l.driveRelease(now, &buf)
@@ -190,7 +203,7 @@ func (l *Lane) Next() Time {
 	if l.phase == laneDraining {
 		return min(next, l.endBy.Add(l.cfg.SettleTimeout))
 	}
-	return min(next, l.strands.due(), l.pullDue())
+	return min(next, l.strands.due(), l.pull.due(), l.refill.due())
 }
 
 // CommitOffset returns the lowest unfinished offset.

@@ -61,6 +61,12 @@ const (
 	// LanePulled: the pull under way was answered with Entries (ascending), the
 	// next one starts at Next. An answer without messages has only Next.
 	LanePulled
+	// LaneRefilled: the refill under way was answered with Entries, up to Next. If
+	// the queue now starts above its offset, with no Entries and Next as the
+	// start of the queue.
+	LaneRefilled
+	// LaneRefillFailed: the refill failed; try again after Delay (zero means 1 s).
+	LaneRefillFailed
 	// LanePullFailed: the pull failed; try again after Delay (zero means 1 s).
 	LanePullFailed
 	// LanePullMoved: the broker says the pull's offset is outside of the queue,
@@ -142,10 +148,14 @@ type LaneActionKind uint8
 
 // The actions of a lane.
 const (
-	// LanePull: pull from Offset. One at a time; answer with LanePulled,
-	// LanePullFailed or LanePullMoved. Nothing else stops it: a lane that is
-	// revoked or lost drops the answer.
+	// LanePull: pull from Offset; the broker may wait for new messages. One at a
+	// time; answer with LanePulled, LanePullFailed or LanePullMoved. Nothing else
+	// stops it: a lane that is revoked or lost drops the answer.
 	LanePull LaneActionKind = iota
+	// LaneRefill: by-key mode: messages that were not kept are needed now. Read
+	// from Offset, without waiting for new messages, beside a pull under way.
+	// One at a time; answer with LaneRefilled or LaneRefillFailed.
+	LaneRefill
 	// LaneHandOut: call the handler with Entries (valid until Token is settled),
 	// attempt Attempt of the first one, until Deadline. Its context ends on LaneCancel. SameTurn says that
 	// the worker may go on with it at once, before others.

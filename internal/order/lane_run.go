@@ -90,7 +90,7 @@ func (l *Lane) handOut(now Time, i int32) LaneAction {
 	first := l.at(st.from)
 	for j := st.from; j != 0 && ru.count < l.batch(st); j = l.at(j).after {
 		s := l.at(j)
-		if !s.kept || ru.count > 0 && (s.ended > 0 || s.Offset <= st.oneTo) {
+		if !s.kept || ru.count > 0 && (s.ended > 0 || s.Offset < st.oneBelow) {
 			break // tried messages go alone, so that attempts are theirs
 		}
 		s.state = slotRunning
@@ -103,7 +103,7 @@ func (l *Lane) handOut(now Time, i int32) LaneAction {
 // batch is how many messages of st may go together.
 func (l *Lane) batch(st *strand) int {
 	s := l.at(st.from)
-	if s.ended > 0 || s.Offset <= st.oneTo || l.cfg.ByKey && st.key == 0 {
+	if s.ended > 0 || s.Offset < st.oneBelow || l.cfg.ByKey && st.key == 0 {
 		return 1
 	}
 	return l.cfg.Batch

@@ -46,6 +46,7 @@ func (l *Lane) finishRun(now Time, ru *run, v Verdict, ev *LaneEvent, buf *[]Lan
 		done = count
 	}
 	for range done {
+		l.strands.at(i).verb = 0 // it was meant for this message
 		l.succeed(now, i, buf)
 	}
 	switch rest := count - done; {
@@ -56,7 +57,10 @@ func (l *Lane) finishRun(now Time, ru *run, v Verdict, ev *LaneEvent, buf *[]Lan
 	case rest > 1:
 		l.split(now, i, rest, ev.Delay)
 	case rest == 1 && v == Letter:
-		l.strands.at(i).verb = LaneLetterNow
+		st := l.strands.at(i)
+		st.verb = LaneLetterNow
+		l.at(st.from).ended++
+		l.commits.dirty = true
 	case rest == 1:
 		l.fail(now, i, cause, ev.Delay)
 	}
@@ -99,7 +103,7 @@ func (l *Lane) finish(now Time, i int32, buf *[]LaneAction) {
 	}
 	st.n--
 	if s.kept {
-		l.uncache(st, s)
+		l.unkeep(st, s)
 	}
 	l.remove(j)
 	l.commits.dirty = true
@@ -134,7 +138,7 @@ func (l *Lane) split(now Time, i int32, rest int, delay time.Duration) {
 	for ; rest > 1; rest-- {
 		j = l.at(j).after
 	}
-	st.oneTo = max(st.oneTo, l.at(j).Offset)
+	st.oneBelow = max(st.oneBelow, l.at(j).Offset+1)
 	if delay > 0 {
 		l.strands.wait(now, i, now.Add(l.delay(1, delay)))
 	}

@@ -14,11 +14,11 @@ type strand struct {
 	n     int   // slots
 	kept  int   // slots whose message is in memory
 
-	due    Time   // waiting: until when
-	since  Time   // of the state
-	report uint64 // reporting: the commit that carries the report
-	oneTo  int64  // after a failed batch: one message at a time up to this offset
-	verb   LaneEventKind
+	due      Time          // waiting: until when
+	since    Time          // of the state
+	report   uint64        // reporting: the commit that carries the report
+	oneBelow int64         // after a failed batch: one message at a time below this offset
+	verb     LaneEventKind // what an operator or the handler wants done with the first message, or 0
 
 	next int32 // ready list, free list
 }
@@ -47,6 +47,7 @@ type strands struct {
 	readyTail int32
 	timers    []timer // heap of waiting strands, by due; may hold stale ones
 	missing   int     // strands in strandMissing
+	gone      bool    // a message that a strand is missing was found to be gone
 	reporting int
 	lettering int
 }

@@ -70,11 +70,11 @@ func (l *Lane) laneWaits(now Time, dst []Wait) []Wait {
 	case now >= l.until:
 		add(LaneSilentBroker, l.until, Never)
 	case l.hold:
-		add(LaneHolding, l.until, Never)
+		add(LaneHolding, l.since, Never)
 	case l.pull.beyond:
-		add(LanePastEnd, l.pull.at, l.pull.at)
-	case l.pull.full != LaneHandling:
-		add(l.pull.full, l.pull.since, Never)
+		add(LanePastEnd, l.pull.lost, Never)
+	case l.cache.why != LaneHandling:
+		add(l.cache.why, l.cache.since, Never)
 	}
 	return dst
 }

@@ -55,7 +55,7 @@ func laneConfig(t *testing.T, d *datadriven.TestData) LaneConfig {
 }
 
 var laneKinds = map[string]LaneEventKind{
-	"tick": LaneTick, "start": LaneStart, "pulled": LanePulled, "pull-failed": LanePullFailed,
+	"tick": LaneTick, "start": LaneStart, "pulled": LanePulled, "pull-failed": LanePullFailed, "refilled": LaneRefilled, "refill-failed": LaneRefillFailed,
 	"pull-moved": LanePullMoved, "settle": LaneSettle, "extend": LaneExtend, "lettered": LaneLettered,
 	"committed": LaneCommitted, "pause": LanePause, "resume": LaneResume, "retry-now": LaneRetryNow,
 	"letter-now": LaneLetterNow, "park-now": LaneParkNow, "unpark": LaneUnpark, "hold": LaneHold,
@@ -78,7 +78,7 @@ func (s *script) laneEvent(t *testing.T, kind string, f map[string]string, out *
 		}
 		return
 	case 254:
-		fmt.Fprintf(out, "  commit %d settled %s attempts %s kept %d\n", s.lane.CommitOffset(), AppendRanges(nil, s.lane.AppendSettled(nil)), AppendAttempts(nil, s.lane.AppendAttempts(nil)), s.lane.pull.count)
+		fmt.Fprintf(out, "  commit %d settled %s attempts %s kept %d\n", s.lane.CommitOffset(), AppendRanges(nil, s.lane.AppendSettled(nil)), AppendAttempts(nil, s.lane.AppendAttempts(nil)), s.lane.cache.count)
 		return
 	case 253:
 		s.quiet = true
@@ -116,7 +116,7 @@ func (s *script) laneEvent(t *testing.T, kind string, f map[string]string, out *
 		}
 	}
 	ev.Entries = entries(t, f["msgs"])
-	if k == LanePulled && f["next"] == "" {
+	if (k == LanePulled || k == LaneRefilled) && f["next"] == "" && len(ev.Entries) > 0 {
 		ev.Next = ev.Entries[len(ev.Entries)-1].Offset + 1
 	}
 	acts := s.lane.Step(s.now, &ev, nil)
@@ -168,6 +168,8 @@ func (s *script) laneAction(a LaneAction, out *strings.Builder) {
 	switch a.Kind {
 	case LanePull:
 		fmt.Fprintf(out, "  pull from %d\n", a.Offset)
+	case LaneRefill:
+		fmt.Fprintf(out, "  refill from %d\n", a.Offset)
 	case LaneHandOut:
 		s.tokens = append(s.tokens, a.Token)
 		fmt.Fprintf(out, "  hand out %s attempt %d token %d", offsets(), a.Attempt, len(s.tokens))

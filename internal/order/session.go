@@ -159,14 +159,14 @@ func (s *Session) hold(now Time, ev SessionEvent) {
 
 // pong notes an answer on the present link.
 func (s *Session) pong(now Time, n uint64, buf *[]SessionAction) {
-	if s.state == linkDown || n < s.first || n > s.sent || s.sent-n >= pingMemory {
+	if s.state == linkDown || n < s.first || n <= s.ack || n > s.sent || s.sent-n >= pingMemory {
 		return
 	}
 	sent := s.sentAt[n%pingMemory]
 	if s.ack == 0 {
 		s.nextPing = now // echo the first answer at once
 	}
-	s.ack = max(s.ack, n)
+	s.ack = n
 	switch {
 	case s.state == linkUp:
 		s.heard = max(s.heard, sent)

@@ -53,7 +53,7 @@ func (w *window) push(e Entry) int32 {
 		i = int32(len(w.slots))
 		w.slots = append(w.slots, slot{})
 	}
-	w.slots[i] = slot{Entry: e, kept: true, prev: w.tail}
+	w.slots[i] = slot{Entry: e, prev: w.tail}
 	if w.tail != 0 {
 		w.slots[w.tail].next = i
 	} else {
