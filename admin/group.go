@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/orderlymq/orderly/internal/msg"
+	"github.com/orderlymq/orderly/internal/wire"
+	"github.com/orderlymq/orderly/internal/wire/body"
+	"github.com/orderlymq/orderly/internal/wire/header"
+)
+
+// CreateGroup creates a consumer group on every broker, or changes one to what
+// g says.
+func (c *Client) CreateGroup(ctx context.Context, g Group) error {
+	if err := msg.CheckGroup(g.Name); err != nil {
+		return fmt.Errorf("admin: create group: %w", err)
+	}
+	cfg := body.NewSubscriptionGroupConfig(g.Name)
+	cfg.RetryMaxTimes = int32(cmp.Or(g.RetryMax, int(cfg.RetryMaxTimes)))
+	cfg.RetryQueueNums = int32(cmp.Or(g.RetryQueues, int(cfg.RetryQueueNums)))
+	cfg.ConsumeMessageOrderly = g.Ordered
+	return c.each(ctx, func(m master) error {
+		_, err := c.call(ctx, m.addr, wire.ReqUpdateAndCreateSubscriptionGroup, nil, cfg.Encode())
+		return err
+	})
+}
+
+// DeleteGroup deletes a group and all its positions.
+func (c *Client) DeleteGroup(ctx context.Context, name string) error {
+	return c.each(ctx, func(m master) error {
+		_, err := c.call(ctx, m.addr, wire.ReqDeleteSubscriptionGroup, &header.DeleteSubscriptionGroup{GroupName: name, CleanOffset: true}, nil)
+		return err
+	})
+}
+
+// Groups lists the users' groups by name.
+func (c *Client) Groups(ctx context.Context) ([]Group, error) {
+	byName, err := c.groups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Group, 0, len(byName))
+	for _, g := range byName {
+		list = append(list, g)
+	}
+	slices.SortFunc(list, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+func (c *Client) groups(ctx context.Context) (map[string]Group, error) {
+	byName := map[string]Group{}
+	return byName, c.each(ctx, func(m master) error {
+		resp, err := c.call(ctx, m.addr, wire.ReqGetAllSubscriptionGroupConfig, nil, nil)
+		if err != nil {
+			return err
+		}
+		var all body.SubscriptionGroupWrapper
+		if err := all.Decode(resp.Body); err != nil {
+			return fmt.Errorf("admin: groups of %s: %w", m.name, err)
+		}
+		for name, g := range all.Groups {
+			if !msg.IsSystemGroup(name) {
+				byName[name] = Group{
+					Name: name, RetryMax: int(g.RetryMaxTimes), RetryQueues: int(g.RetryQueueNums), Ordered: g.ConsumeMessageOrderly,
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Group tells of one group: its members, and how far it has come.
+func (c *Client) Group(ctx context.Context, name string) (GroupInfo, error) {
+	all, err := c.groups(ctx)
+	if err != nil {
+		return GroupInfo{}, err
+	}
+	g, ok := all[name]
+	if !ok {
+		return GroupInfo{}, fmt.Errorf("%w: %s", ErrGroupNotFound, name)
+	}
+	info := GroupInfo{Group: g, Members: []Member{}, Queues: []Position{}}
+	err = c.each(ctx, func(m master) error {
+		if err := c.addMembers(ctx, &info, m); err != nil {
+			return err
+		}
+		return c.addPositions(ctx, &info, m)
+	})
+	slices.SortFunc(info.Members, func(a, b Member) int { return cmp.Compare(a.ClientID, b.ClientID) })
+	slices.SortFunc(info.Queues, func(a, b Position) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Broker, b.Broker), cmp.Compare(a.ID, b.ID))
+	})
+	return info, err
+}
+
+// addMembers adds the members that m knows and another broker has not told.
+func (c *Client) addMembers(ctx context.Context, info *GroupInfo, m master) error {
+	resp, err := c.call(ctx, m.addr, wire.ReqGetConsumerConnectionList, &header.GetConsumerConnectionList{ConsumerGroup: info.Name}, nil)
+	if refused(err, wire.ConsumerNotOnline) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var list body.ConsumerConnection
+	if err := list.Decode(resp.Body); err != nil {
+		return fmt.Errorf("admin: members of %s: %w", info.Name, err)
+	}
+	for _, conn := range list.Connections {
+		if !slices.ContainsFunc(info.Members, func(have Member) bool { return have.ClientID == conn.ClientID }) {
+			info.Members = append(info.Members, Member{
+				ClientID: conn.ClientID, Addr: conn.ClientAddr, Language: conn.Language.String(), Version: wire.VersionName(conn.Version),
+			})
+		}
+	}
+	return nil
+}
+
+func (c *Client) addPositions(ctx context.Context, info *GroupInfo, m master) error {
+	resp, err := c.call(ctx, m.addr, wire.ReqGetConsumeStats, &header.GetConsumeStats{ConsumerGroup: info.Name}, nil)
+	if err != nil {
+		return err
+	}
+	var stats body.ConsumeStats
+	if err := stats.Decode(resp.Body); err != nil {
+		return fmt.Errorf("admin: positions of %s: %w", info.Name, err)
+	}
+	for q, o := range stats.OffsetTable {
+		if q.Topic == "%RETRY%"+info.Name {
+			continue
+		}
+		info.Queues = append(info.Queues, Position{
+			Topic: q.Topic, Broker: q.BrokerName, ID: int(q.QueueID),
+			Committed: o.ConsumerOffset, Max: o.BrokerOffset, Lag: o.BrokerOffset - o.ConsumerOffset,
+			LastConsumed: fromMillis(o.LastTimestamp),
+		})
+	}
+	return nil
+}
