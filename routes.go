@@ -46,16 +46,6 @@ type routeEntry struct {
 // or made-up routes cause.
 const freshEnough = time.Second
 
-// known is the route of a topic if it is known.
-func (r *routes) known(topic string) *topicRoute {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if e := r.topics[topic]; e != nil {
-		return e.now
-	}
-	return nil
-}
-
 // get is the route of a topic; it asks a name server if none is known yet.
 func (r *routes) get(ctx context.Context, topic string) (*topicRoute, error) {
 	r.mu.Lock()
