@@ -239,8 +239,9 @@ type Handler func(ctx context.Context, m *Message) error
 
 // BatchHandler takes up to ConsumerConfig.MaxBatch messages of one queue, in
 // order. done of them are finished, from the front; err must not be nil if
-// done is less than their number, and the rest comes again. With an error and
-// a done that is out of range nothing counts as done.
+// done is less than their number, and the rest comes again, one by one, so that
+// attempts are counted for the message that fails. With an error and a done that
+// is out of range nothing counts as done.
 type BatchHandler func(ctx context.Context, ms []*Message) (done int, err error)
 
 // Decision is what a ManualHandler wants done with the messages handed out

@@ -81,6 +81,7 @@ func (l *lane) run() {
 func (l *lane) loop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	due := order.Time(0)
 	for l.released == nil {
 		select {
 		case <-l.box.wake:
@@ -91,11 +92,22 @@ func (l *lane) loop() {
 			}
 		case <-timer.C:
 		}
-		if l.core.Next() <= l.m.c.now() && l.released == nil {
+		if due <= l.m.c.now() && l.released == nil {
 			l.step(order.LaneEvent{Kind: order.LaneTick})
 		}
-		l.m.c.arm(timer, l.core.Next())
+		due = l.due()
+		l.m.c.arm(timer, due)
 	}
+}
+
+// due is when the machine wants to be stepped. The end of a stock broker's lock
+// is the driver's business, because it moves without an event.
+func (l *lane) due() order.Time {
+	next := l.core.Next()
+	if until := l.until(); len(l.running) > 0 && until > l.m.c.now() {
+		next = min(next, until)
+	}
+	return next
 }
 
 func (l *lane) step(ev order.LaneEvent) {
