@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package broker
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/orderlymq/orderly/internal/wire/body"
+	"github.com/orderlymq/orderly/internal/wire/header"
+)
+
+// getConsumeStats handles GET_CONSUME_STATS 208: how far a group is in each
+// queue of its topics, or of those that the request names.
+func (b *Broker) getConsumeStats(r request) {
+	var h header.GetConsumeStats
+	if !r.decode(&h) {
+		return
+	}
+	b.read(r, func() {
+		topics := b.topicsOfGroup(h.ConsumerGroup)
+		switch {
+		case h.Topic != "":
+			topics = []string{h.Topic}
+		case h.TopicList != "":
+			topics = strings.Split(h.TopicList, ";")
+		}
+		stats := body.ConsumeStats{OffsetTable: map[body.MessageQueue]body.OffsetWrapper{}}
+		for _, topic := range topics {
+			b.addConsumeStats(&stats, h.ConsumerGroup, topic)
+		}
+		r.okBody(stats.Encode())
+	})
+}
+
+// topicsOfGroup lists the topics on which a group has a position or that it
+// subscribes to, sorted.
+func (b *Broker) topicsOfGroup(name string) []string {
+	topics := slices.Collect(b.meta.View().TopicsOf(name))
+	_, m := b.membersOf(name)
+	for topic := range m.subs {
+		topics = append(topics, topic)
+	}
+	slices.Sort(topics)
+	return slices.Compact(topics)
+}
+
+func (b *Broker) addConsumeStats(stats *body.ConsumeStats, group, topic string) {
+	t, ok := b.topic(topic)
+	if !ok {
+		return
+	}
+	view := b.meta.View()
+	for id := range t.ReadQueues {
+		committed := view.Committed(metaKey(group, topic, id))
+		if committed < 0 {
+			committed = 0
+		}
+		_, high := b.store.Bounds(topic, id)
+		o := body.OffsetWrapper{BrokerOffset: high, ConsumerOffset: committed, PullOffset: committed}
+		if committed > 0 {
+			o.LastTimestamp, _ = b.store.StoreTime(topic, id, committed-1)
+		}
+		stats.OffsetTable[b.queueName(topic, id)] = o
+	}
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package broker
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/orderlymq/orderly/internal/order"
+	"github.com/orderlymq/orderly/internal/store"
+)
+
+// holds are the pulls that wait for a message, by queue. A held pull costs an
+// entry here and an alarm, no goroutine. It ends once: woken by a commit whose
+// tag it wants, by its time, or by the end of its connection.
+type holds struct {
+	max int
+
+	mu      sync.Mutex
+	count   int
+	closed  bool
+	byQueue map[order.Queue]map[*hold]struct{}
+}
+
+// hold is one pull that waits.
+type hold struct {
+	queue order.Queue
+	match func(tagHash int64) bool // nil: every message
+	// deaf: no message ends it, only time; the queue belongs to another member.
+	deaf bool
+	// end carries on with the pull; expired says that its time is up.
+	end  func(expired bool)
+	bell *alarm
+	conn *conn
+}
+
+// holdSet are the holds of a connection; guarded by holds.mu.
+type holdSet map[*hold]struct{}
+
+var errTooManyHolds = errors.New("too many pulls are waiting on this broker: pull less often")
+
+// add lets h wait, unless too many do or the broker is closing.
+func (s *holds) add(h *hold) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return errClosing
+	case s.count >= s.max:
+		return errTooManyHolds
+	}
+	s.count++
+	q := s.byQueue[h.queue]
+	if q == nil {
+		q = map[*hold]struct{}{}
+		s.byQueue[h.queue] = q
+	}
+	q[h] = struct{}{}
+	if h.conn.holds == nil {
+		h.conn.holds = holdSet{}
+	}
+	h.conn.holds[h] = struct{}{}
+	return nil
+}
+
+// take removes h and reports whether it was still waiting.
+func (s *holds) take(h *hold) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.remove(h)
+}
+
+func (s *holds) remove(h *hold) bool {
+	q := s.byQueue[h.queue]
+	if _, ok := q[h]; !ok {
+		return false
+	}
+	delete(q, h)
+	if len(q) == 0 {
+		delete(s.byQueue, h.queue)
+	}
+	delete(h.conn.holds, h)
+	s.count--
+	return true
+}
+
+// arrived returns the holds that the committed messages end.
+func (s *holds) arrived(messages []store.Committed) []*hold {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.count == 0 {
+		return nil
+	}
+	var woken []*hold
+	for i := range messages {
+		m := &messages[i]
+		for h := range s.byQueue[order.Queue{Topic: m.Topic, ID: m.Queue}] {
+			if !h.deaf && (h.match == nil || h.match(m.TagHash)) {
+				s.remove(h)
+				woken = append(woken, h)
+			}
+		}
+	}
+	return woken
+}
+
+// dropConn removes and returns the holds of a connection.
+func (s *holds) dropConn(c *conn) []*hold {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.takeAll(c.holds)
+}
+
+// close removes and returns all holds, and takes no more.
+func (s *holds) close() []*hold {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	var all []*hold
+	for _, q := range s.byQueue {
+		for h := range q {
+			all = append(all, h)
+		}
+	}
+	for _, h := range all {
+		s.remove(h)
+	}
+	return all
+}
+
+func (s *holds) takeAll(set holdSet) []*hold {
+	var all []*hold
+	for h := range set {
+		all = append(all, h)
+	}
+	for _, h := range all {
+		s.remove(h)
+	}
+	return all
+}
+
+// size returns how many pulls wait.
+func (s *holds) size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package broker
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/orderlymq/orderly/internal/msg"
+	"github.com/orderlymq/orderly/internal/order"
+	"github.com/orderlymq/orderly/internal/wire"
+)
+
+// members is who is connected to a group and what it subscribes to, as told by
+// heartbeats. It belongs to a group, whose mu guards it.
+type members struct {
+	consumeType, model, from string // of the last heartbeat
+	subs                     map[string]*subscription
+	links                    map[order.LinkID]memberLink
+	fingerprint              int32 // of the last heartbeat v2
+}
+
+// subscription is what a group reads of one topic. It is replaced, never
+// changed.
+type subscription struct {
+	msg.Subscription
+	filter msg.TagFilter
+}
+
+// memberLink is one connection of a member.
+type memberLink struct {
+	conn     *conn
+	client   string
+	language wire.Language
+	version  int32
+	updated  int64 // wall clock of the last heartbeat, ms
+}
+
+const broadcasting = "BROADCASTING"
+
+// joining is what one heartbeat says of one group.
+type joining struct {
+	consumeType, model, from string
+	subs                     []msg.Subscription
+	keepSubs                 bool // the heartbeat leaves subscriptions out
+}
+
+// update takes over what a heartbeat says. It reports whether members that
+// were there before ought to know of another subscription; the lease table
+// tells of new members by itself.
+func (m *members) update(link memberLink, j *joining) (changed bool) {
+	m.consumeType, m.model, m.from = j.consumeType, j.model, j.from
+	if m.links == nil {
+		m.links = map[order.LinkID]memberLink{}
+	}
+	_, known := m.links[link.conn.id]
+	m.links[link.conn.id] = link
+	if j.keepSubs {
+		return false
+	}
+	return m.subscribe(j.subs) && known
+}
+
+// subscribe takes over subscriptions: of each topic the newest version counts,
+// topics that are not named any more are dropped.
+func (m *members) subscribe(subs []msg.Subscription) (changed bool) {
+	named := make(map[string]bool, len(subs))
+	for _, s := range subs {
+		named[s.Topic] = true
+		have := m.subs[s.Topic]
+		if have != nil && s.Version <= have.Version {
+			continue
+		}
+		if m.subs == nil {
+			m.subs = map[string]*subscription{}
+		}
+		m.subs[s.Topic] = &subscription{Subscription: s, filter: s.Filter()}
+		changed = changed || have == nil || have.Expr != s.Expr || have.Type != s.Type
+	}
+	for topic := range m.subs {
+		if !named[topic] {
+			delete(m.subs, topic)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// remove takes a connection out and reports whether it was in.
+func (m *members) remove(id order.LinkID) bool {
+	_, ok := m.links[id]
+	delete(m.links, id)
+	return ok
+}
+
+// all lists the connections by client id.
+func (m *members) all() []memberLink { return sortedLinks(m.links) }
+
+// subscriptions lists what the group reads, by topic.
+func (m *members) subscriptions() []msg.Subscription {
+	var out []msg.Subscription
+	for _, s := range m.subs {
+		out = append(out, s.Subscription)
+	}
+	slices.SortFunc(out, func(a, b msg.Subscription) int { return cmp.Compare(a.Topic, b.Topic) })
+	return out
+}
+
+// announce tells all members that they should look again at who is there and
+// which queues are free.
+func (g *group) announce() {
+	if cfg, ok := g.b.meta.View().Group(g.name); ok && !cfg.NotifyConsumerIDsChangedEnable {
+		return
+	}
+	g.mu.Lock()
+	var conns []*conn
+	if g.members.model != broadcasting {
+		for _, l := range g.members.links {
+			conns = append(conns, l.conn)
+		}
+	}
+	g.mu.Unlock()
+	for _, c := range conns {
+		c.notifyChanged(g.name)
+	}
+}

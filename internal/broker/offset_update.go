@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package broker
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/orderlymq/orderly/internal/order"
+	"github.com/orderlymq/orderly/internal/store/meta"
+	"github.com/orderlymq/orderly/internal/wire"
+	"github.com/orderlymq/orderly/internal/wire/header"
+)
+
+// updateOffset handles UPDATE_CONSUMER_OFFSET 15. The group's lease table
+// decides whether the commit counts; it is written before it is answered.
+func (b *Broker) updateOffset(r request) {
+	var h header.UpdateConsumerOffset
+	var fence header.Fence
+	if err := h.Decode(r.cmd.Ext); err != nil {
+		r.fail(wire.InvalidParameter, err.Error())
+		return
+	}
+	if !r.decode(&fence) {
+		return
+	}
+	g := b.group(h.ConsumerGroup)
+	if g == nil {
+		r.fail(wire.SubscriptionGroupNotExist, fmt.Sprintf("Group %s not exist!", h.ConsumerGroup))
+		return
+	}
+	topic, ok := b.topic(h.Topic)
+	if !ok {
+		r.fail(wire.TopicNotExist, fmt.Sprintf("Topic %s not exist!", h.Topic))
+		return
+	}
+	if h.QueueID < 0 || h.QueueID >= max(topic.ReadQueues, topic.WriteQueues) {
+		b.stats.refusals.Add(1)
+		r.ok(nil) // RocketMQ stores it; nobody ever reads it
+		return
+	}
+	if !r.c.remember(g) {
+		r.fail(wire.SystemBusy, "this connection takes part in too many groups: open another one")
+		return
+	}
+	a := &ask{done: func(acts []order.LeaseAction, err error) { b.committed(r, fence, acts, err) }}
+	if err := a.decodeProgress(r.cmd.Ext); err != nil {
+		r.fail(wire.InvalidParameter, err.Error())
+		return
+	}
+	ev := b.commitEvent(r.c, topic, g.name, h.QueueID, h.CommitOffset, fence)
+	ev.Async = r.cmd.IsOneway() || fence.Session.Token == 0 && r.cmd.Language == wire.LanguageGo
+	if !r.c.known {
+		r.c.unsure[g.name] = g
+	}
+	g.feed(ev, a)
+}
+
+// commitEvent makes the event of a commit.
+func (b *Broker) commitEvent(c *conn, topic *meta.Topic, group string, queue int32, offset int64, fence header.Fence) *order.LeaseEvent {
+	_, end := b.store.Bounds(topic.Name, queue)
+	return &order.LeaseEvent{
+		Kind: order.LeaseCommit, Link: c.id, Host: c.host, Session: order.Token(fence.Session.Token), Epoch: order.Epoch(fence.Epoch),
+		Queue: order.Queue{Topic: topic.Name, ID: queue}, Offset: offset, End: end, Known: c.known, Ordered: topic.Ordered(),
+	}
+}
+
+// commitOfPull applies the commit that rides on a pull. Whatever becomes of it,
+// the pull goes on.
+func (b *Broker) commitOfPull(p *pulling) {
+	ev := b.commitEvent(p.c, p.topic, p.group.name, p.h.QueueID, p.h.CommitOffset, p.fence)
+	ev.Async = true
+	p.group.feed(ev, &ask{done: func(acts []order.LeaseAction, err error) { b.countCommit(acts, err) }})
+}
+
+// committed answers a commit.
+func (b *Broker) committed(r request, fence header.Fence, acts []order.LeaseAction, err error) {
+	refused := b.countCommit(acts, err)
+	switch {
+	case err != nil:
+		r.failed(err)
+	case refused == nil:
+		r.ok(nil)
+	case fence.Session.Token == 0:
+		remark := ""
+		if refused.Why == order.WhyReset {
+			remark = "Offset has been previously reset"
+		}
+		r.fail(wire.Success, remark) // stock clients know of no refusal
+	case refused.Why == order.WhyFenced:
+		r.fail(wire.CodeFenced, fmt.Sprintf("commit under an old epoch: the queue's is %d, held by %q", refused.Epoch, refused.Client))
+	default:
+		r.fail(wire.IllegalOperation, fmt.Sprintf("commit of offset %d is not applied: %s (position %d, held by %q)",
+			refused.Offset, whyText(refused.Why), refused.Old, refused.Client))
+	}
+}
+
+// countCommit counts a commit and returns the action that refused it, if one
+// did.
+func (b *Broker) countCommit(acts []order.LeaseAction, err error) *order.LeaseAction {
+	if err != nil {
+		return nil
+	}
+	for i := range acts {
+		if acts[i].Kind == order.LeaseDropped {
+			b.stats.refusals.Add(1)
+			return &acts[i]
+		}
+	}
+	b.stats.commits.Add(1)
+	return nil
+}
+
+// decodeProgress reads the settled ranges and attempts that ride on a commit.
+func (a *ask) decodeProgress(f wire.Fields) error {
+	var p header.Progress
+	if err := p.Decode(f); err != nil {
+		return err
+	}
+	ranges, err := order.ParseRanges(nil, p.Ranges)
+	attempts, err2 := order.ParseAttempts(nil, p.Attempts)
+	if err = errors.Join(err, err2); err != nil {
+		return err
+	}
+	if len(ranges) > meta.MaxRanges || len(attempts) > meta.MaxAttempts {
+		return fmt.Errorf("%d settled ranges and %d attempts: at most %d and %d", len(ranges), len(attempts), meta.MaxRanges, meta.MaxAttempts)
+	}
+	for _, x := range ranges {
+		a.settled = append(a.settled, meta.Range{From: x.From, To: x.To})
+	}
+	for _, x := range attempts {
+		a.attempts = append(a.attempts, storedAttempt(x))
+	}
+	a.replace = f.Has(header.ExtSession) // a session says all that it knows; a stock client knows of none
+	return nil
+}
+
+// storedAttempt counts an attempt under way as made: if nobody reports its end,
+// it was.
+func storedAttempt(a order.Attempt) meta.Attempt {
+	n := a.Ended
+	if a.Running {
+		n++
+	}
+	return meta.Attempt{Offset: a.Offset, Count: n}
+}

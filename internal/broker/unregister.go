@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package broker
+
+import (
+	"github.com/orderlymq/orderly/internal/order"
+	"github.com/orderlymq/orderly/internal/wire/header"
+)
+
+// unregister handles UNREGISTER_CLIENT 35: a client leaves a producer group, a
+// consumer group, or both. Its queues pass on as after the loss of its link,
+// what it has given back before at once.
+func (b *Broker) unregister(r request) {
+	var h header.UnregisterClient
+	_ = h.Decode(r.cmd.Ext) // without a client id it is answered 0 all the same
+	if h.ProducerGroup != "" {
+		b.producers.remove(r.c, h.ProducerGroup)
+	}
+	g := r.c.touched[h.ConsumerGroup]
+	if h.ConsumerGroup == "" || g == nil {
+		r.ok(nil)
+		return
+	}
+	g.mu.Lock()
+	g.members.remove(r.c.id)
+	g.mu.Unlock()
+	g.feed(&order.LeaseEvent{Kind: order.LeaseLeave, Link: r.c.id}, &ask{done: func(_ []order.LeaseAction, err error) {
+		if err != nil {
+			r.failed(err)
+			return
+		}
+		r.ok(nil)
+	}})
+}
