@@ -30,23 +30,27 @@ type broker struct {
 	kind  atomic.Int32 // brokerKind
 	token atomic.Uint64
 	quiet atomic.Int64 // order.Session.Until, published after each step
+	grace atomic.Int64 // the smallest of its groups, as a time.Duration
 	link  atomic.Pointer[transport.Conn]
+
+	strikes atomic.Int32 // sends in a row without an answer
 
 	mu   sync.Mutex
 	addr string // of the master; empty while no route names one
 
 	// Owned by run.
-	core    *order.Session // nil: the broker has no sessions
+	conn    *transport.Conn // dialed; it is the link once a heartbeat was answered on it
+	core    *order.Session  // nil: the broker has no sessions
 	buf     []order.SessionAction
 	times   order.SessionConfig
 	held    map[string]bool // group -> anything leased
 	dialing bool
 	dialAt  order.Time
 	backoff time.Duration
-	beatAt  order.Time
 	beating bool
+	beatAt  order.Time
 	again   bool // the groups changed while a heartbeat was under way
-	joined  bool // the members know of the present link
+	joined  bool // session and members know of the present link
 	waiting []func(error)
 }
 
@@ -127,135 +131,135 @@ func (b *broker) drive(now order.Time) order.Time {
 		next = b.core.Next()
 	}
 	switch {
-	case b.link.Load() == nil && !b.dialing && b.dialAt <= now:
+	case b.conn == nil && b.dialing, b.beating:
+	case b.conn == nil && b.dialAt <= now:
 		b.dial()
-	case b.link.Load() == nil && !b.dialing:
+	case b.conn == nil:
 		next = min(next, b.dialAt)
-	case b.link.Load() != nil && !b.beating && b.beatAt <= now:
+	case b.beatAt <= now:
 		b.beat()
-	case b.link.Load() != nil && !b.beating:
+	default:
 		next = min(next, b.beatAt)
 	}
 	return next
 }
 
-// dial makes a link and joins it to the session.
+// dial makes a connection.
 func (b *broker) dial() {
-	b.dialing = true
-	if !b.c.spawn(func() {
-		conn, answer, err := b.connect()
-		b.do(func() { b.dialed(conn, answer, err) })
-	}) {
-		b.dialAt = order.Never
-	}
+	b.dialing = b.c.spawn(func() {
+		conn, err := b.connect()
+		b.do(func() { b.dialed(conn, err) })
+	})
 }
 
-func (b *broker) connect() (*transport.Conn, heartbeatAnswer, error) {
+func (b *broker) connect() (*transport.Conn, error) {
 	addr, err := b.address()
 	if err != nil {
-		return nil, heartbeatAnswer{}, err
+		return nil, err
 	}
 	ctx, cancel := b.c.requestContext()
 	defer cancel()
-	conn, err := b.c.pool.Get(ctx, addr)
-	if err != nil {
-		return nil, heartbeatAnswer{}, err
-	}
-	answer, err := b.heartbeat(ctx, conn)
-	return conn, answer, err
+	return b.c.pool.Get(ctx, addr)
 }
 
-func (b *broker) dialed(conn *transport.Conn, answer heartbeatAnswer, err error) {
+func (b *broker) dialed(conn *transport.Conn, err error) {
 	b.dialing = false
 	if err != nil {
 		b.log.Debug("cannot reach the broker; trying again", "err", err)
-		if conn != nil {
-			conn.Close(fmt.Errorf("heartbeat failed: %w", err))
-		}
-		b.dialAt = b.c.now().Add(b.backoff)
-		b.backoff = min(2*b.backoff, lastRetry)
+		b.later()
 		b.flush(err)
 		return
 	}
-	b.backoff = firstRetry
-	b.link.Store(conn)
+	b.conn = conn
 	b.c.spawn(func() {
 		<-conn.Done()
 		b.do(func() { b.closed(conn) })
 	})
-	b.joined = false
-	b.answered(answer, nil)
-	if b.again {
-		b.beat()
-	}
+	b.beat()
+}
+
+// later puts the next dial off.
+func (b *broker) later() {
+	b.dialAt = b.c.now().Add(b.backoff)
+	b.backoff = min(2*b.backoff, lastRetry)
 }
 
 func (b *broker) closed(conn *transport.Conn) {
-	if b.link.Load() != conn {
+	if b.conn != conn {
+		return
+	}
+	linked := b.link.Load() != nil
+	b.conn, b.beating, b.joined = nil, false, false
+	b.link.Store(nil)
+	if !linked {
+		b.later()
+		b.flush(conn.Err())
 		return
 	}
 	b.log.Info("connection to the broker lost", "err", conn.Err())
-	b.link.Store(nil)
 	b.dialAt = b.c.now()
 	if b.core != nil {
 		b.step(order.SessionEvent{Kind: order.SessionClosed})
 	}
 }
 
-// beat sends a heartbeat on the link.
+// beat sends a heartbeat. It is put together and queued on this goroutine, as
+// leaves are, so that none that was made before a leave can follow it.
 func (b *broker) beat() {
-	conn := b.link.Load()
+	conn := b.conn
 	b.beating, b.again = true, false
 	b.beatAt = b.c.now().Add(b.c.cfg.Heartbeat)
-	if !b.c.spawn(func() {
-		ctx, cancel := b.c.requestContext()
-		defer cancel()
-		answer, err := b.heartbeat(ctx, conn)
+	b.heartbeat(conn, func(answer heartbeatAnswer, err error) {
 		b.do(func() {
-			b.beating = false
-			if b.link.Load() != conn {
-				err = errNoLink
-			}
-			b.answered(answer, err)
-			if b.again && b.link.Load() != nil {
-				b.beat()
+			if b.conn == conn {
+				b.beating = false
+				b.answered(answer, err)
 			}
 		})
-	}) {
-		b.beating = false
-		b.beatAt = order.Never
-	}
+	})
 }
 
-// answered is the answer to a heartbeat, on a new link or the present one.
+// answered is the answer to a heartbeat. The first one makes the connection the
+// link.
 func (b *broker) answered(answer heartbeatAnswer, err error) {
 	if err != nil {
 		b.log.Warn("heartbeat failed", "err", err)
-		if !b.again {
-			b.flush(err)
+		if b.link.Load() == nil {
+			b.conn.Close(fmt.Errorf("heartbeat failed: %w", err))
+			return
 		}
+	} else {
+		b.backoff = firstRetry
+		b.learn(answer)
+		b.link.Store(b.conn)
+		b.join()
+	}
+	if b.again {
+		b.beat()
 		return
 	}
-	b.beatAt = b.c.now().Add(b.c.cfg.Heartbeat)
-	if answer.session {
+	b.flush(err)
+}
+
+// learn takes what a heartbeat's answer says of the broker.
+func (b *broker) learn(answer heartbeatAnswer) {
+	switch {
+	case answer.session:
 		b.token.Store(answer.token)
 		b.kind.Store(int32(kindOurs))
 		b.times = answer.times
+		b.grace.Store(int64(answer.times.Grace))
 		if b.core == nil {
 			b.core = order.NewSession(b.times)
 		}
 		b.step(order.SessionEvent{Kind: order.SessionHolding, Holding: b.holdsAny(), Config: b.times})
-	} else if !b.ours() && answer.members {
+	case answer.members && !b.ours():
 		b.kind.Store(int32(kindStock))
-	}
-	b.join()
-	if !b.again {
-		b.flush(nil)
 	}
 }
 
-// join tells the session, or without one the members, of a new link, once the
-// broker has answered a heartbeat that names a consumer group on it.
+// join tells the session, or without one the members, of a new link, once a
+// heartbeat that names a consumer group was answered on it.
 func (b *broker) join() {
 	if b.joined || !b.met() {
 		return
@@ -275,9 +279,9 @@ func (b *broker) announce(done func(error)) {
 	b.do(func() {
 		b.waiting = append(b.waiting, done)
 		switch {
-		case b.dialing || b.beating:
+		case b.beating:
 			b.again = true
-		case b.link.Load() != nil:
+		case b.conn != nil:
 			b.beat()
 		default:
 			b.dialAt = b.c.now()
@@ -319,7 +323,7 @@ func (b *broker) step(ev order.SessionEvent) {
 func (b *broker) act(a order.SessionAction) {
 	switch a.Kind {
 	case order.SessionPing:
-		if conn := b.link.Load(); conn != nil {
+		if conn := b.conn; conn != nil {
 			b.ping(conn, a.N, a.Ack, func() { b.do(func() { b.step(order.SessionEvent{Kind: order.SessionPong, N: a.N}) }) })
 		}
 	case order.SessionSilent:
@@ -336,7 +340,7 @@ func (b *broker) act(a order.SessionAction) {
 			b.do(func() { b.step(order.SessionEvent{Kind: order.SessionRead}) })
 		})
 	case order.SessionCloseLinks:
-		if conn := b.link.Load(); conn != nil {
+		if conn := b.conn; conn != nil {
 			conn.Close(errors.New("the broker is silent"))
 		}
 	case order.SessionSlow:

@@ -45,7 +45,8 @@ type Client struct {
 	closed    bool
 	ended     bool // no more goroutines
 	brokers   map[string]*broker
-	members   map[string]*member // by group
+	members   map[string]*member // by group: what brokers are told
+	groups    map[string]bool    // taken, until the last word of a leave
 	producers map[*Producer]struct{}
 	consumers sync.WaitGroup
 }
@@ -58,7 +59,7 @@ func Open(ctx context.Context, cfg Config) (*Client, error) {
 	}
 	c := &Client{
 		cfg: cfg, log: cfg.Logger, start: time.Now(), closing: make(chan struct{}),
-		brokers: map[string]*broker{}, members: map[string]*member{}, producers: map[*Producer]struct{}{},
+		brokers: map[string]*broker{}, members: map[string]*member{}, groups: map[string]bool{}, producers: map[*Producer]struct{}{},
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	c.pool = transport.NewPool(transport.PoolConfig{
@@ -241,19 +242,27 @@ func (c *Client) addMember(m *member) error {
 	switch {
 	case c.closed:
 		return ErrClosed
-	case c.members[m.cfg.Group] != nil:
+	case c.groups[m.cfg.Group]:
 		return fmt.Errorf("%w: %s", ErrGroupInUse, m.cfg.Group)
 	}
-	c.members[m.cfg.Group] = m
+	c.members[m.cfg.Group], c.groups[m.cfg.Group] = m, true
 	c.consumers.Add(1)
 	return nil
 }
 
-func (c *Client) dropMember(m *member) {
+// release lets the group be joined again.
+func (c *Client) release(m *member) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.groups, m.cfg.Group)
+	c.consumers.Done()
+}
+
+// unlist takes m off the list of groups that brokers are told of.
+func (c *Client) unlist(m *member) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.members, m.cfg.Group)
-	c.consumers.Done()
 }
 
 func (c *Client) addProducer(p *Producer) error {

@@ -188,9 +188,6 @@ type ConsumerConfig struct {
 	OffsetDir string
 	// Strategy shares out the queues. Default StrategyAverage.
 	Strategy Strategy
-	// MemberName is a stable name of this member among the group, in place of
-	// the client's instance name. Optional.
-	MemberName string
 
 	// Concurrency is how many handler calls may run at once, over all queues
 	// (or keys). Default 20.

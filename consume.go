@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/orderlymq/orderly/internal/msg"
@@ -51,7 +52,7 @@ func (c *Client) consume(ctx context.Context, cfg ConsumerConfig, call callback,
 	if err := c.addMember(m); err != nil {
 		return err
 	}
-	defer c.dropMember(m)
+	defer c.release(m)
 	m.wg.Go(m.run)
 	balancing, stop := context.WithCancel(c.ctx)
 	m.wg.Go(func() { m.balance(balancing) })
@@ -76,6 +77,9 @@ func (c *Client) newMember(ctx context.Context, cfg ConsumerConfig, call callbac
 	cfg, err := cfg.complete()
 	if err != nil {
 		return nil, err
+	}
+	if call == nil {
+		return nil, fmt.Errorf("%w consumer: the handler is nil", ErrInvalid)
 	}
 	tags, err := msg.ParseTags(cfg.Filter.expr)
 	if err != nil {
@@ -103,16 +107,18 @@ func (c *Client) newMember(ctx context.Context, cfg ConsumerConfig, call callbac
 
 // leave tells every broker that this member is gone.
 func (m *member) leave() {
+	m.c.unlist(m)
+	var told sync.WaitGroup
 	for _, b := range m.c.brokerList() {
-		if b.link.Load() == nil {
-			continue
-		}
-		ctx, cancel := m.c.requestContext()
-		if err := b.leave(ctx, m); err != nil {
-			m.log.Debug("cannot tell the broker of the leave; it will see the link go", "broker", b.name, "err", err)
-		}
-		cancel()
+		told.Add(1)
+		b.leave(m, func(err error) {
+			defer told.Done()
+			if err != nil {
+				m.log.Debug("cannot tell the broker of the leave; it will see the link go", "broker", b.name, "err", err)
+			}
+		})
 	}
+	told.Wait()
 }
 
 // laneConfig is how a queue at b is consumed.
@@ -125,6 +131,9 @@ func (m *member) laneConfig(b *broker) order.LaneConfig {
 	}
 	if m.cfg.MaxAttempts > 0 {
 		cfg.Poison = order.PoisonLetter
+	}
+	if grace := time.Duration(b.grace.Load()); grace > 0 {
+		cfg.SettleTimeout = grace / 2
 	}
 	if m.cfg.HandlerTimeout > 0 {
 		cfg.Timeout = m.cfg.HandlerTimeout

@@ -43,6 +43,9 @@ type callback func(ctx context.Context, ms []*Message) outcome
 
 // callback calls h for each message; it is used with one message per hand-out.
 func (h Handler) callback() callback {
+	if h == nil {
+		return nil
+	}
 	return func(ctx context.Context, ms []*Message) outcome {
 		for i, m := range ms {
 			if err := h(ctx, m); err != nil {
@@ -54,6 +57,9 @@ func (h Handler) callback() callback {
 }
 
 func (h BatchHandler) callback() callback {
+	if h == nil {
+		return nil
+	}
 	return func(ctx context.Context, ms []*Message) outcome {
 		done, err := h(ctx, ms)
 		switch {
@@ -70,6 +76,9 @@ func (h BatchHandler) callback() callback {
 }
 
 func (h ManualHandler) callback() callback {
+	if h == nil {
+		return nil
+	}
 	return func(ctx context.Context, ms []*Message) outcome {
 		decision, err := h(ctx, ms)
 		if err != nil {

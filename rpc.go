@@ -109,11 +109,14 @@ func (b *broker) position(ctx context.Context, group string, q Queue) (int64, er
 	return n, err
 }
 
-// leave tells the broker that the group has one member less.
-func (b *broker) leave(ctx context.Context, m *member) error {
-	h := &header.UnregisterClient{ClientID: m.id, ConsumerGroup: m.cfg.Group}
-	_, err := b.request(ctx, b.named(wire.NewRequest(wire.ReqUnregisterClient, h, nil)))
-	return err
+// leave tells the broker that the group has one member less. The caller has
+// taken m off the client's list before. done runs unless the client ends first.
+func (b *broker) leave(m *member, done func(error)) {
+	b.do(func() {
+		h := &header.UnregisterClient{ClientID: m.id, ConsumerGroup: m.cfg.Group}
+		cmd := b.named(wire.NewRequest(wire.ReqUnregisterClient, h, nil))
+		b.requestAsync(cmd, b.c.cfg.RequestTimeout, func(_ *wire.Command, err error) { done(err) })
+	})
 }
 
 // sendBack asks the broker to put r into the group's retry topic, or with

@@ -4,6 +4,7 @@ package orderly
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -36,6 +37,7 @@ func (p *Producer) request(ctx context.Context, j *job, q Queue, outs []*outgoin
 		return onewayReceipts(q, outs), sendOneway(conn, cmd)
 	}
 	resp, err := conn.Call(ctx, cmd)
+	b.heard(conn, err)
 	if err != nil {
 		return nil, fmt.Errorf("%s to %v: %w", wire.RequestName(cmd.Code), conn.RemoteAddr(), err)
 	}
@@ -44,6 +46,22 @@ func (p *Producer) request(ctx context.Context, j *job, q Queue, outs []*outgoin
 		return nil, refusal(conn, cmd, resp)
 	}
 	return receipts(resp, status, q, outs)
+}
+
+// maxStrikes is how many sends in a row may stay without an answer before their
+// connection counts as dead. One alone is repeated on it, to keep its place.
+const maxStrikes = 3
+
+// heard notes whether a send was answered.
+func (b *broker) heard(conn *transport.Conn, err error) {
+	if !errors.Is(err, transport.ErrTimeout) {
+		b.strikes.Store(0)
+		return
+	}
+	if b.strikes.Add(1) >= maxStrikes {
+		b.strikes.Store(0)
+		conn.Close(fmt.Errorf("no answer to %d sends in a row", maxStrikes))
+	}
 }
 
 // sendStatus maps the response codes that mean the message is stored.

@@ -37,33 +37,41 @@ type heartbeatAnswer struct {
 }
 
 // heartbeat tells the broker on conn which groups this client has. A client
-// with consumers asks for a session, or names the one it has.
-func (b *broker) heartbeat(ctx context.Context, conn *transport.Conn) (heartbeatAnswer, error) {
+// with consumers asks for a session, or names the one it has. It queues the
+// request before it returns.
+func (b *broker) heartbeat(conn *transport.Conn, done func(heartbeatAnswer, error)) {
 	data := b.c.heartbeatData()
 	cmd := wire.NewRequest(wire.ReqHeartBeat, nil, data.Encode())
-	answer := heartbeatAnswer{members: len(data.Consumers) > 0}
-	if answer.members {
+	members := len(data.Consumers) > 0
+	if members {
 		token := b.token.Load()
 		header.Session{New: token == 0, Token: token}.Encode(&cmd.Ext)
 	}
-	resp, err := conn.Call(ctx, cmd)
-	if resp, err = answerOf(conn, cmd, resp, err); err != nil {
-		return answer, err
-	}
+	conn.CallAsync(cmd, time.Now().Add(b.c.cfg.RequestTimeout), func(resp *wire.Command, err error) {
+		resp, err = answerOf(conn, cmd, resp, err)
+		answer := heartbeatAnswer{members: members}
+		if err == nil {
+			err = answer.decode(resp.Ext)
+		}
+		done(answer, err)
+	})
+}
+
+func (a *heartbeatAnswer) decode(f wire.Fields) error {
 	var s header.Session
-	if err := s.Decode(resp.Ext); err != nil {
-		return answer, err
+	if err := s.Decode(f); err != nil {
+		return err
 	}
-	groups, err := header.DecodeGroups(resp.Ext)
+	groups, err := header.DecodeGroups(f)
 	if err != nil {
-		return answer, err
+		return err
 	}
-	answer.session, answer.token = s.Token != 0, s.Token
+	a.session, a.token = s.Token != 0, s.Token
 	for _, g := range groups {
-		answer.times.Grace = smaller(answer.times.Grace, g.Grace)
-		answer.times.Lease = smaller(answer.times.Lease, g.Lease)
+		a.times.Grace = smaller(a.times.Grace, g.Grace)
+		a.times.Lease = smaller(a.times.Lease, g.Lease)
 	}
-	return answer, nil
+	return nil
 }
 
 // smaller is the smaller of two durations; 0 is none.
