@@ -42,12 +42,14 @@ type Conn struct {
 	serving serving
 	out     outbox
 	calls   calls
+	pokes   pokes
 
 	lastWrite atomic.Int64 // since env.base
 	writeErr  atomic.Pointer[error]
 	value     atomic.Pointer[any]
 	refused   bool         // the reader has logged a refusal
 	received  atomic.Int64 // frames
+	opened    atomic.Bool  // TLS, if any, is set up
 
 	endOnce   sync.Once
 	cause     error         // set before done is closed
@@ -171,6 +173,7 @@ func (c *Conn) ended(sent bool) error { return &closedError{cause: c.cause, sent
 func (c *Conn) run() {
 	err := c.detectTLS()
 	if err == nil {
+		c.opened.Store(true)
 		c.writer.Go(c.write)
 		if c.env.onOpen != nil {
 			c.env.onOpen(c)

@@ -123,6 +123,8 @@ type readClock struct {
 	armed    time.Time // the read deadline set last
 	lastRead time.Time
 	began    time.Time // when the present frame was first seen incomplete
+
+	letThrough bool // a poke has found something unread; see poked
 }
 
 // readSome reads from the connection, minding its time-outs. It costs no
@@ -133,9 +135,10 @@ func (c *Conn) readSome(b []byte) (int, error) {
 		if err := c.arm(); err != nil {
 			return 0, err
 		}
+		c.poke()
 		n, err := c.nc.Read(b)
 		if n > 0 {
-			c.clock.lastRead = time.Now()
+			c.clock.lastRead, c.clock.letThrough = time.Now(), false
 			return n, nil
 		}
 		select {
@@ -145,6 +148,10 @@ func (c *Conn) readSome(b []byte) (int, error) {
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return 0, c.readFailed(err)
+		}
+		if c.pokes.pending.Load() {
+			c.poked()
+			continue
 		}
 		if err := c.expired(time.Now()); err != nil {
 			return 0, err
