@@ -12,6 +12,7 @@ import (
 
 	"github.com/orderlymq/orderly/internal/msg"
 	"github.com/orderlymq/orderly/internal/order"
+	"github.com/orderlymq/orderly/internal/wire"
 )
 
 // lane drives one queue of a member from the moment it is granted to the
@@ -250,9 +251,9 @@ func (l *lane) commit(a *order.LaneAction) {
 	}
 	done := func(err error) {
 		switch {
-		case err == nil:
+		case err == nil, !l.m.cfg.locks() && refusedCommit(err): // without locks another member may be further
 			l.post(order.LaneEvent{Kind: order.LaneCommitted, ID: id})
-		case errors.Is(err, errFenced):
+		case errors.Is(err, errFenced), refusedCommit(err):
 			l.log.Warn("the broker refused a commit: the queue has another owner", "offset", req.offset, "err", err)
 			l.post(order.LaneEvent{Kind: order.LaneLost})
 		default:
@@ -265,6 +266,13 @@ func (l *lane) commit(a *order.LaneAction) {
 		return
 	}
 	l.b.commit(req, done)
+}
+
+// refusedCommit: our broker has decided that the commit does not count, because
+// the queue is not this member's or its position is a higher one.
+func refusedCommit(err error) bool {
+	refused, ok := errors.AsType[*BrokerError](err)
+	return ok && int32(refused.Code) == wire.IllegalOperation
 }
 
 // letter moves a message to the dead-letter topic.

@@ -161,7 +161,11 @@ func (b *broker) lockBody(m *member, queues []order.Queue) []byte {
 
 // lock asks for queues, held ones included, and returns those granted.
 func (b *broker) lock(ctx context.Context, m *member, queues []order.Queue) ([]order.Grant, error) {
-	resp, err := b.request(ctx, b.named(wire.NewRequest(wire.ReqLockBatchMQ, nil, b.lockBody(m, queues))))
+	cmd := b.named(wire.NewRequest(wire.ReqLockBatchMQ, nil, b.lockBody(m, queues)))
+	if b.ours() {
+		cmd.Ext.Set(header.ExtFrom, m.cfg.Start.wire())
+	}
+	resp, err := b.request(ctx, cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -188,6 +192,18 @@ func (b *broker) lock(ctx context.Context, m *member, queues []order.Queue) ([]o
 	}
 	m.logRefusals(more.Refused)
 	return grants, nil
+}
+
+// wire is the start position as a lock names it: our broker fixes the group's
+// position when the group first meets a queue.
+func (s Start) wire() string {
+	switch s.kind {
+	case startLast:
+		return "last"
+	case startTime:
+		return fmt.Sprint("time:", s.at.UnixMilli())
+	}
+	return "first"
 }
 
 // complete adds to a grant what a broker of ours says of it.
