@@ -30,7 +30,8 @@ type group struct {
 	unsettled int                  // works decided and not yet carried out
 	resets    map[order.Queue]bool // queues with a reset that is not taken up
 
-	members members
+	members  members
+	assigned map[string]*stickyState // by topic; of the sticky strategy
 }
 
 // ask is a request whose answer a lease table decides.
@@ -116,7 +117,7 @@ func (g *group) step(ev *order.LeaseEvent, a *ask) {
 	w := &work{acts: append([]order.LeaseAction(nil), acts...)}
 	for _, act := range acts {
 		g.change(w, act)
-		g.assign(w, act)
+		g.answers(w, act)
 	}
 	if a != nil && a.acts == nil && g.asks[a.tag] == a { // an event that has no action of its own
 		delete(g.asks, a.tag)
@@ -126,8 +127,8 @@ func (g *group) step(ev *order.LeaseEvent, a *ask) {
 	g.unsettled++
 }
 
-// assign gives an action to the ask that it answers.
-func (g *group) assign(w *work, act order.LeaseAction) {
+// answers gives an action to the ask that it answers.
+func (g *group) answers(w *work, act order.LeaseAction) {
 	a := g.asks[act.Tag]
 	if act.Tag == 0 || a == nil {
 		return

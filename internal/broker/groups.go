@@ -121,3 +121,5 @@ func (b *Broker) restoreGroups() {
 func metaKey(group, topic string, queue int32) meta.QueueKey {
 	return meta.QueueKey{Group: group, Topic: topic, Queue: queue}
 }
+
+func orderQueue(key meta.QueueKey) order.Queue { return order.Queue{Topic: key.Topic, ID: key.Queue} }

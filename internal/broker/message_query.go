@@ -27,7 +27,7 @@ func (b *Broker) queryMessage(r request) {
 		return
 	}
 	limit := clamp(int(h.MaxNum), 1, maxQueryHits)
-	if r.cmd.Ext.Value("_UNIQUE_KEY_QUERY") == "true" {
+	if h.UniqueKey.Value {
 		limit = uniqueHits
 	}
 	b.read(r, func() {

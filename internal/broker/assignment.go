@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package broker
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/orderlymq/orderly/internal/order"
+	"github.com/orderlymq/orderly/internal/rebalance"
+	"github.com/orderlymq/orderly/internal/route"
+	"github.com/orderlymq/orderly/internal/wire"
+	"github.com/orderlymq/orderly/internal/wire/body"
+)
+
+// rejoinTime is how long the queues of a named member that is away go home when
+// it comes back.
+const rejoinTime = 60 * time.Second
+
+// queryAssignment handles QUERY_ASSIGNMENT 400: the queues of a topic that one
+// member of a group is to consume.
+func (b *Broker) queryAssignment(r request) {
+	var req body.QueryAssignment
+	if err := req.Decode(r.cmd.Body); err != nil {
+		r.fail(wire.SystemError, err.Error())
+		return
+	}
+	t, ok := b.topic(req.Topic)
+	g := b.group(req.ConsumerGroup)
+	if !ok || g == nil {
+		r.fail(wire.SystemError, fmt.Sprintf("topic %s or group %s does not exist", req.Topic, req.ConsumerGroup))
+		return
+	}
+	queues := make([]route.MessageQueue, t.ReadQueues)
+	for i := range queues {
+		queues[i] = route.MessageQueue{Topic: req.Topic, Broker: b.cfg.Name, Queue: int32(i)}
+	}
+	mine := queues
+	if req.MessageModel != body.Broadcasting {
+		var err error
+		if mine, err = g.assign(req.ClientID, req.StrategyName, queues); err != nil {
+			r.fail(wire.SystemError, err.Error())
+			return
+		}
+	}
+	out := body.QueryAssignmentResponse{Assignments: make([]body.QueueAssignment, len(mine))}
+	for i, q := range mine {
+		out.Assignments[i] = body.QueueAssignment{Queue: b.queueName(q.Topic, q.Queue), Mode: body.ModePull}
+	}
+	r.okBody(out.Encode())
+}
+
+// assign returns the queues of one client. The sticky strategy is used while
+// every member is ours; a stock member works its share out by the classic one,
+// so all must.
+func (g *group) assign(client, strategy string, queues []route.MessageQueue) ([]route.MessageQueue, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	members := g.leases.Members(nil)
+	ids := make([]string, len(members))
+	ours := true
+	for i, m := range members {
+		ids[i] = m.Client
+		ours = ours && m.Session != 0
+	}
+	ids = slices.Compact(ids)
+	if strategy == rebalance.NameSticky {
+		if ours && len(ids) == len(members) {
+			return g.sticky(members, queues)[client], nil
+		}
+		strategy = rebalance.NameAverage
+	}
+	s, err := rebalance.ByName(strategy)
+	if err != nil {
+		return nil, err
+	}
+	return s.Allocate(g.name, client, queues, ids)
+}
+
+// stickyState is what the sticky strategy remembers of one topic: who was given
+// each queue last, and to which named member it belongs.
+type stickyState struct {
+	given map[route.MessageQueue]string // client id
+	home  map[route.MessageQueue]string // member name
+	away  map[string]order.Time         // named members that are away, since when
+}
+
+// sticky splits the queues so that as few as possible move; g.mu is held.
+func (g *group) sticky(members []order.Member, queues []route.MessageQueue) map[string][]route.MessageQueue {
+	topic := queues[0].Topic
+	st := g.assigned[topic]
+	if st == nil {
+		st = g.newSticky(queues)
+		if g.assigned == nil {
+			g.assigned = map[string]*stickyState{}
+		}
+		g.assigned[topic] = st
+	}
+	ids := make([]string, len(members))
+	named := map[string]string{} // member name: client id
+	for i, m := range members {
+		ids[i] = m.Client
+		if m.Name != "" {
+			named[m.Name] = m.Client
+		}
+	}
+	prev := st.previous(g.b.clock.now(), named)
+	shares := rebalance.Sticky(queues, ids, prev)
+	st.remember(members, shares)
+	return shares
+}
+
+// newSticky begins with who holds the queues now.
+func (g *group) newSticky(queues []route.MessageQueue) *stickyState {
+	st := &stickyState{given: map[route.MessageQueue]string{}, home: map[route.MessageQueue]string{}, away: map[string]order.Time{}}
+	for _, h := range g.leases.Holders(nil) {
+		if h.Client != "" && h.Queue.Topic == queues[0].Topic {
+			st.given[route.MessageQueue{Topic: h.Queue.Topic, Broker: g.b.cfg.Name, Queue: h.Queue.ID}] = h.Client
+		}
+	}
+	return st
+}
+
+// previous is who had each queue, where a queue that was lent goes home if its
+// member is back.
+func (st *stickyState) previous(now order.Time, named map[string]string) map[route.MessageQueue]string {
+	for q, name := range st.home {
+		client, here := named[name]
+		since, known := st.away[name]
+		switch {
+		case here:
+			st.given[q] = client
+		case !known:
+			st.away[name] = now
+		case now.Sub(since) > rejoinTime:
+			delete(st.home, q)
+		}
+	}
+	for name := range named {
+		delete(st.away, name)
+	}
+	return st.given
+}
+
+// remember keeps what was given. A queue has its home with the named member
+// that it was given to while no other home of it is kept.
+func (st *stickyState) remember(members []order.Member, shares map[string][]route.MessageQueue) {
+	names := map[string]string{}
+	for _, m := range members {
+		names[m.Client] = m.Name
+	}
+	clear(st.given)
+	for client, share := range shares {
+		for _, q := range share {
+			st.given[q] = client
+			home, lent := st.home[q]
+			if _, away := st.away[home]; lent && away {
+				continue
+			}
+			delete(st.home, q)
+			if names[client] != "" {
+				st.home[q] = names[client]
+			}
+		}
+	}
+}
