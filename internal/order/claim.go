@@ -11,7 +11,7 @@ import (
 const (
 	stockRefresh  = 20 * time.Second // between lock requests for what is held
 	stockValid    = 30 * time.Second // a lock counts from when its request was sent
-	unlockRetries = 3                // then the lease is left to end by itself
+	unlockRetries = 3                // a stock broker ends the lease by itself; ours keeps it as long as the session lives
 )
 
 // Claims is the client's side of the leases of one group at one broker: which
@@ -40,6 +40,7 @@ type claim struct {
 	queue   Queue
 	state   claimState
 	wanted  bool
+	mayHold bool // the broker may think that the client has the lease
 	inLock  bool // in the lock request under way
 	stale   bool // ... which says nothing any more: the lane ended after it was sent
 	inFree  bool // in the unlock request under way
@@ -86,7 +87,7 @@ func (c *Claims) Step(now Time, ev *ClaimEvent, buf []ClaimAction) []ClaimAction
 	case ClaimResumed:
 		c.resumed(now, &buf)
 	case ClaimClose:
-		c.close(ev.Deadline, &buf)
+		c.close(now, ev.Deadline, &buf)
 	}
 	return c.drive(now, buf)
 }
@@ -109,7 +110,7 @@ func (c *Claims) assign(now Time, queues []Queue, buf *[]ClaimAction) {
 			c.giveUp(cl, Never, buf)
 		}
 	}
-	c.sweep()
+	c.sweep(now)
 }
 
 func (c *Claims) claim(now Time, q Queue) *claim {
@@ -146,7 +147,7 @@ func (c *Claims) locked(now Time, ev *ClaimEvent, buf *[]ClaimAction) {
 	c.lock = 0
 	for i := range ev.Grants {
 		if cl := c.byQueue[ev.Grants[i].Queue]; cl != nil && cl.answered() {
-			c.granted(now, cl, &ev.Grants[i], buf)
+			c.granted(cl, &ev.Grants[i], buf)
 		}
 	}
 	for _, cl := range c.sorted {
@@ -156,7 +157,7 @@ func (c *Claims) locked(now Time, ev *ClaimEvent, buf *[]ClaimAction) {
 		cl.inLock, cl.stale = false, false
 	}
 	c.noticed = false
-	c.sweep()
+	c.sweep(now)
 }
 
 // answered reports, once per lock request, whether its answer says anything
@@ -169,10 +170,10 @@ func (cl *claim) answered() bool {
 	return was
 }
 
-func (c *Claims) granted(now Time, cl *claim, g *Grant, buf *[]ClaimAction) {
+func (c *Claims) granted(cl *claim, g *Grant, buf *[]ClaimAction) {
+	cl.mayHold = true
 	switch {
 	case cl.state == claimIdle && !cl.wanted:
-		cl.state, cl.fails, cl.tryAt = claimUnlocking, 0, now
 	case cl.state == claimIdle:
 		cl.state, cl.epoch = claimHeld, g.Epoch
 		cl.tryAt = c.again()
@@ -203,6 +204,7 @@ func (c *Claims) until() Time {
 }
 
 func (c *Claims) refused(now Time, cl *claim, buf *[]ClaimAction) {
+	cl.mayHold = false
 	switch cl.state {
 	case claimIdle:
 		cl.tryAt = now.Add(c.cfg.RetryEvery)
@@ -238,7 +240,7 @@ func (c *Claims) failed(now Time, id uint64) {
 			c.unlockFailed(now, cl)
 		}
 	}
-	c.sweep()
+	c.sweep(now)
 }
 
 func (c *Claims) lockFailed(now Time, cl *claim) {
@@ -246,12 +248,8 @@ func (c *Claims) lockFailed(now Time, cl *claim) {
 		return
 	}
 	cl.inLock, cl.stale = false, false
-	if cl.state == claimIdle && !cl.wanted {
-		cl.state, cl.fails = claimUnlocking, 0
-	}
-	if cl.state != claimUnlocking {
-		cl.tryAt = now.Add(c.cfg.RetryEvery)
-	}
+	cl.mayHold = true
+	cl.tryAt = now.Add(c.cfg.RetryEvery)
 }
 
 func (c *Claims) unlockFailed(now Time, cl *claim) {
@@ -260,7 +258,11 @@ func (c *Claims) unlockFailed(now Time, cl *claim) {
 	}
 	cl.inFree = false
 	cl.tryAt = now.Add(c.cfg.RetryEvery)
-	if cl.fails++; cl.fails >= unlockRetries || cl.wanted {
+	cl.fails++
+	if c.cfg.Stock && cl.fails >= unlockRetries {
+		cl.mayHold = false
+	}
+	if cl.wanted || !cl.mayHold {
 		cl.state, cl.overrun = claimIdle, false
 	}
 }
@@ -272,10 +274,10 @@ func (c *Claims) unlocked(now Time, id uint64) {
 	c.unlock = 0
 	for _, cl := range c.sorted {
 		if cl.inFree {
-			cl.inFree, cl.overrun, cl.state, cl.tryAt = false, false, claimIdle, now
+			cl.inFree, cl.mayHold, cl.overrun, cl.state, cl.tryAt = false, false, false, claimIdle, now
 		}
 	}
-	c.sweep()
+	c.sweep(now)
 }
 
 // released handles the end of a lane. A queue that is wanted again keeps its
@@ -288,10 +290,11 @@ func (c *Claims) released(now Time, ev *ClaimEvent) {
 	}
 	cl.stale = cl.inLock
 	cl.tryAt, cl.fails = now, 0
-	cl.state, cl.overrun = claimUnlocking, ev.Overrun
-	if cl.wanted && !ev.Overrun {
-		cl.state = claimIdle
+	cl.state, cl.overrun = claimIdle, ev.Overrun
+	if ev.Overrun {
+		cl.state = claimUnlocking
 	}
+	c.sweep(now)
 }
 
 // hurry asks at once for what was refused.
@@ -317,22 +320,26 @@ func (c *Claims) resumed(now Time, buf *[]ClaimAction) {
 	}
 }
 
-func (c *Claims) close(deadline Time, buf *[]ClaimAction) {
+func (c *Claims) close(now, deadline Time, buf *[]ClaimAction) {
 	c.closing = true
 	for _, cl := range c.sorted {
 		cl.wanted = false
 		c.giveUp(cl, deadline, buf)
 	}
-	c.sweep()
+	c.sweep(now)
 }
 
-// sweep forgets the queues that nobody wants and nothing is known to hold.
-func (c *Claims) sweep() {
+// sweep deals with the queues that nobody wants and that have no lane: what the
+// broker may think is held is unlocked, the rest forgotten.
+func (c *Claims) sweep(now Time) {
 	kept := c.sorted[:0]
 	for _, cl := range c.sorted {
 		if cl.state == claimIdle && !cl.wanted && !cl.inLock {
-			delete(c.byQueue, cl.queue)
-			continue
+			if !cl.mayHold {
+				delete(c.byQueue, cl.queue)
+				continue
+			}
+			cl.state, cl.fails, cl.tryAt = claimUnlocking, 0, now
 		}
 		kept = append(kept, cl)
 	}

@@ -38,9 +38,10 @@ const (
 	LaneReady                       // waits for a worker
 )
 
-// Waits appends everything that waits in the lane, and why.
-func (l *Lane) Waits(now Time, dst []Wait) []Wait {
-	dst = l.laneWaits(now, dst)
+// Waits appends everything that waits in the lane at time now, and why; until
+// as in LaneEvent.
+func (l *Lane) Waits(now, until Time, dst []Wait) []Wait {
+	dst = l.laneWaits(now, until, dst)
 	for i := range l.strands.all {
 		if w, ok := l.strandWait(int32(i)); ok {
 			dst = append(dst, w)
@@ -51,7 +52,7 @@ func (l *Lane) Waits(now Time, dst []Wait) []Wait {
 
 // laneWaits appends what holds up the whole lane, with the lowest unfinished
 // message, which a full window is stuck behind.
-func (l *Lane) laneWaits(now Time, dst []Wait) []Wait {
+func (l *Lane) laneWaits(now, until Time, dst []Wait) []Wait {
 	add := func(why LaneWhy, since, next Time) {
 		w := Wait{Offset: l.low(), Since: since, Next: next, Why: why, Behind: l.n}
 		if l.head != 0 {
@@ -67,8 +68,8 @@ func (l *Lane) laneWaits(now Time, dst []Wait) []Wait {
 		add(LaneDraining, l.since, l.endBy)
 	case l.paused:
 		add(LanePaused, l.since, Never)
-	case now >= l.until:
-		add(LaneSilentBroker, l.until, Never)
+	case now >= until:
+		add(LaneSilentBroker, until, Never)
 	case l.hold:
 		add(LaneHolding, l.since, Never)
 	case l.pull.beyond:

@@ -146,9 +146,10 @@ const (
 	// with this Tag follows.
 	LeaseWait
 	// LeaseMoved (change): the position of Queue was reset from Old to Offset,
-	// under the new Epoch, and Reset is stored as true; ranges and attempts of Queue are dropped. Client and
-	// Session, if any, hold the queue and must be told. Answers the commit or
-	// reset Tag with success.
+	// under the new Epoch, and Reset is stored as true; ranges and attempts of
+	// Queue are dropped. Client and Session, if any, hold the queue and must be
+	// told: ours by answering its waiting pull with CodeFenced, a stock client by
+	// RESET_CONSUMER_CLIENT_OFFSET. Answers the commit or reset Tag with success.
 	LeaseMoved
 	// LeaseServe: the pull Tag may be served.
 	LeaseServe

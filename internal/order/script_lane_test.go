@@ -73,7 +73,11 @@ func (s *script) laneEvent(t *testing.T, kind string, f map[string]string, out *
 	}
 	switch k {
 	case 255:
-		for _, w := range s.lane.Waits(s.now, nil) {
+		until := Never
+		if s.quiet {
+			until = s.now
+		}
+		for _, w := range s.lane.Waits(s.now, until, nil) {
 			fmt.Fprintf(out, "  %v at %d key %d ended %d since %s next %s behind %d\n", w.Why, w.Offset, w.Key, w.Attempt, clock(w.Since), clock(w.Next), w.Behind)
 		}
 		return

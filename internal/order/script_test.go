@@ -12,11 +12,11 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestScripts runs the scripts of testdata. Each line of input is one event,
+// TestScripts runs the scripts of testdata/scripts. Each line of input is one event,
 // "at 1.5s kind field=value ..."; the output lists all actions and, where the
 // script asks for it, the state. A line may give the time as "+250ms".
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		var s script
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			return s.run(t, d)
