@@ -86,7 +86,7 @@ func ReadFrame(r io.Reader, limit int) ([]byte, error) {
 }
 
 // Decode decodes a frame without its length prefix. Body aliases frame; the
-// strings do not, but they share one allocation, so clone what is to be kept
+// strings do not, but they may share one allocation, so clone what is to be kept
 // for long out of a big header.
 func Decode(frame []byte) (*Command, error) {
 	if len(frame) < markLen {

@@ -2,21 +2,17 @@
 
 package wire
 
-import (
-	"bytes"
-	"strings"
-)
+import "strings"
 
 // decodeJSON reads a JSON header, as leniently as Java's and Go's readers
 // together (the table of leniency in docs/protocol.md).
 func decodeJSON(h []byte, c *Command) error {
-	r := jsonReader{in: h}
-	r.text.Grow(len(h)) // no decoded string is longer than its source: one allocation
+	r := jsonReader{in: string(h)}
 	err := r.object(func(key string) error { return r.headerKey(key, c) })
 	if err != nil {
 		return err
 	}
-	if r.skipSpace(); r.pos != len(r.in) {
+	if r.peek(); r.pos != len(r.in) {
 		return r.bad("text after the header object")
 	}
 	return nil
@@ -83,7 +79,7 @@ func (r *jsonReader) extFields(c *Command) error {
 	}
 	if c.Ext == nil {
 		// Four quotes make an entry: never too small, and bounded by the header.
-		n := bytes.Count(r.in[r.pos:], []byte{'"'})/4 + 1
+		n := strings.Count(r.in[r.pos:], `"`)/4 + 1
 		c.Ext = make(Fields, 0, min(n, MaxFields))
 	}
 	return r.object(func(key string) error {

@@ -3,34 +3,42 @@
 package wire
 
 import (
-	"bytes"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// UnescapeJSON writes what the inside of a quoted JSON string means, and says
-// whether its escapes are well formed. It never writes more bytes than it
+// UnescapeJSON writes what a JSON string means: s starts after the opening
+// quote. It returns the length of the string with its closing quote, or 0 if
+// there is none or an escape is malformed. It never writes more bytes than it
 // reads. A lone surrogate becomes U+FFFD.
-func UnescapeJSON(w *strings.Builder, s []byte) bool {
-	for {
-		i := bytes.IndexByte(s, '\\')
-		if i < 0 {
-			w.Write(s)
-			return true
+func UnescapeJSON(w *strings.Builder, s string, quote byte) int {
+	for n := 0; ; {
+		plain := s[n:]
+		escape := strings.IndexByte(plain, '\\')
+		if escape >= 0 {
+			plain = plain[:escape]
 		}
-		w.Write(s[:i])
-		n := unescapeOne(w, s[i:])
-		if n == 0 {
-			return false
+		if end := strings.IndexByte(plain, quote); end >= 0 {
+			w.WriteString(plain[:end])
+			return n + end + 1
 		}
-		s = s[i+n:]
+		if escape < 0 {
+			return 0
+		}
+		w.WriteString(plain)
+		n += escape
+		k := unescapeOne(w, s[n:])
+		if k == 0 {
+			return 0
+		}
+		n += k
 	}
 }
 
 // unescapeOne reads the escape at the start of s (two of them for a surrogate
 // pair) and returns its length, 0 if it is malformed.
-func unescapeOne(w *strings.Builder, s []byte) int {
+func unescapeOne(w *strings.Builder, s string) int {
 	if len(s) < 2 {
 		return 0
 	}
@@ -58,7 +66,7 @@ func unescapeOne(w *strings.Builder, s []byte) int {
 	return 2
 }
 
-func unescapeUnicode(w *strings.Builder, s []byte) int {
+func unescapeUnicode(w *strings.Builder, s string) int {
 	const single = len(`\u0000`)
 	c, ok := hex4(s)
 	if !ok {
@@ -76,12 +84,12 @@ func unescapeUnicode(w *strings.Builder, s []byte) int {
 }
 
 // hex4 reads \uXXXX.
-func hex4(s []byte) (rune, bool) {
+func hex4(s string) (rune, bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return utf8.RuneError, false
 	}
 	var c rune
-	for _, b := range s[2:6] {
+	for _, b := range []byte(s[2:6]) {
 		switch {
 		case '0' <= b && b <= '9':
 			b -= '0'

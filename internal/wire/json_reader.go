@@ -3,7 +3,6 @@
 package wire
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,32 +11,30 @@ import (
 // maxJSONDepth bounds nested values that are skipped.
 const maxJSONDepth = 64
 
-// jsonReader reads a JSON header in one pass. All strings it returns lie in one
-// buffer, text.
+// jsonReader reads a JSON header in one pass. The strings it returns are parts of
+// in, but for those with escapes.
 type jsonReader struct {
-	in   []byte
-	pos  int
-	text strings.Builder
+	in  string
+	pos int
 }
 
 func (r *jsonReader) bad(what string) error { return malformed("header: %s at byte %d", what, r.pos) }
 
-func (r *jsonReader) skipSpace() {
-	for r.pos < len(r.in) {
-		switch r.in[r.pos] {
-		case ' ', '\t', '\n', '\r':
-			r.pos++
-		default:
-			return
-		}
-	}
-}
-
 // peek returns the next byte that is no space, 0 at the end.
 func (r *jsonReader) peek() byte {
-	r.skipSpace()
-	if r.pos < len(r.in) {
+	if r.pos < len(r.in) && r.in[r.pos] > ' ' {
 		return r.in[r.pos]
+	}
+	return r.peekSpaced()
+}
+
+func (r *jsonReader) peekSpaced() byte {
+	for ; r.pos < len(r.in); r.pos++ {
+		switch c := r.in[r.pos]; c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c
+		}
 	}
 	return 0
 }
@@ -87,18 +84,12 @@ func (r *jsonReader) key() (string, error) {
 	if r.pos == start {
 		return "", r.bad("no key")
 	}
-	return r.keep(r.in[start:r.pos]), nil
+	return r.in[start:r.pos], nil
 }
 
 func isBare(c byte) bool {
 	return c == '_' || c == '-' || c == '+' || c == '.' || c == '$' || c >= utf8.RuneSelf ||
 		'0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-}
-
-func (r *jsonReader) keep(b []byte) string {
-	at := r.text.Len()
-	r.text.Write(b)
-	return r.text.String()[at:]
 }
 
 // scalar reads a string, number or boolean as text; an object or array becomes
@@ -113,15 +104,15 @@ func (r *jsonReader) scalar() (text string, ok bool, err error) {
 	if err := r.skip(); err != nil {
 		return "", false, err
 	}
-	if raw := r.in[start:r.pos]; !bytes.Equal(raw, []byte("null")) {
-		return r.keep(raw), true, nil
+	if raw := r.in[start:r.pos]; raw != "null" {
+		return raw, true, nil
 	}
 	return "", false, nil
 }
 
 // int32 reads a number, or one as text; null is 0.
 func (r *jsonReader) int32() (int32, error) {
-	r.skipSpace()
+	r.peek()
 	start := r.pos
 	neg := start < len(r.in) && r.in[start] == '-'
 	i := start
@@ -156,20 +147,46 @@ func (r *jsonReader) int32Text() (int32, error) {
 
 // string reads a quoted string.
 func (r *jsonReader) string() (string, error) {
-	start := r.pos + 1
-	escaped, err := r.skipString(r.in[r.pos])
-	if err != nil {
-		return "", err
+	quote, rest := r.in[r.pos], r.in[r.pos+1:]
+	for i := range len(rest) { // most are short: no IndexByte
+		switch rest[i] {
+		case quote:
+			r.pos += i + 2
+			return rest[:i], nil
+		case '\\':
+			return r.escaped(rest, quote)
+		}
 	}
-	inside := r.in[start : r.pos-1]
-	if !escaped {
-		return r.keep(inside), nil
+	return "", r.bad("string without an end")
+}
+
+func (r *jsonReader) escaped(rest string, quote byte) (string, error) {
+	end := endOfString(rest, quote)
+	var text strings.Builder
+	text.Grow(max(end, 0)) // no meaning is longer than its source
+	if UnescapeJSON(&text, rest, quote) == 0 {
+		return "", r.bad("string with a bad escape or without an end")
 	}
-	at := r.text.Len()
-	if !UnescapeJSON(&r.text, inside) {
-		return "", r.bad("bad escape in the string that ends")
+	r.pos += end + 2
+	return text.String(), nil
+}
+
+// endOfString returns where the closing quote is in s, which starts after the
+// opening one; -1 if there is none.
+func endOfString(s string, quote byte) int {
+	for n := 0; ; n++ {
+		i := strings.IndexByte(s[n:], quote)
+		if i < 0 {
+			return -1
+		}
+		escapes := 0
+		for i > escapes && s[n+i-1-escapes] == '\\' {
+			escapes++
+		}
+		if n += i; escapes%2 == 0 {
+			return n
+		}
 	}
-	return r.text.String()[at:], nil
 }
 
 // skip steps over one value.
@@ -195,7 +212,7 @@ func (r *jsonReader) skip() error {
 			}
 			r.pos++
 		case '"', '\'':
-			if _, err := r.skipString(c); err != nil {
+			if err := r.skipString(c); err != nil {
 				return err
 			}
 		default:
@@ -211,19 +228,14 @@ func (r *jsonReader) skip() error {
 	}
 }
 
-// skipString steps over a quoted string and says whether it has escapes.
-func (r *jsonReader) skipString(quote byte) (escaped bool, err error) {
-	for i := r.pos + 1; i < len(r.in); i++ {
-		switch r.in[i] {
-		case '\\':
-			escaped = true
-			i++
-		case quote:
-			r.pos = i + 1
-			return escaped, nil
-		}
+// skipString steps over a quoted string.
+func (r *jsonReader) skipString(quote byte) error {
+	end := endOfString(r.in[r.pos+1:], quote)
+	if end < 0 {
+		return r.bad("string without an end")
 	}
-	return escaped, r.bad("string without an end")
+	r.pos += end + 2
+	return nil
 }
 
 func (r *jsonReader) skipBare() error {

@@ -3,6 +3,7 @@
 package body
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -230,36 +231,34 @@ func isBare(c byte) bool {
 
 // quoted reads a string in quotes.
 func (r *reader) quoted() string {
-	start := r.pos + 1
-	escaped := r.skipQuoted()
+	quote, start := r.in[r.pos], r.pos+1
+	r.skipQuoted()
 	if r.err != nil {
 		return ""
 	}
-	inside := r.in[start : r.pos-1]
-	if !escaped {
-		return string(inside)
+	inside := r.in[start:r.pos]
+	if bytes.IndexByte(inside, '\\') < 0 {
+		return string(inside[:len(inside)-1])
 	}
 	var b strings.Builder
-	if !wire.UnescapeJSON(&b, inside) {
+	if wire.UnescapeJSON(&b, string(inside), quote) == 0 {
 		r.bad("bad escape in the string that ends")
 	}
 	return b.String()
 }
 
-func (r *reader) skipQuoted() (escaped bool) {
+func (r *reader) skipQuoted() {
 	quote := r.in[r.pos]
 	for i := r.pos + 1; i < len(r.in); i++ {
 		switch r.in[i] {
 		case '\\':
-			escaped = true
 			i++
 		case quote:
 			r.pos = i + 1
-			return escaped
+			return
 		}
 	}
 	r.bad("string without an end")
-	return escaped
 }
 
 // skip steps over one value of any kind.
