@@ -2,6 +2,8 @@
 
 package order
 
+import "math"
+
 // maxWorkers is what a token's low bits can tell apart.
 const maxWorkers = 1 << 12
 
@@ -90,7 +92,10 @@ func (l *Lane) handOut(now Time, i int32) LaneAction {
 	first := l.at(st.from)
 	for j := st.from; j != 0 && ru.count < l.batch(st); j = l.at(j).after {
 		s := l.at(j)
-		if !s.kept || ru.count > 0 && (s.ended > 0 || s.Offset < st.oneBelow) {
+		if !s.kept || s.Offset > l.barrier() {
+			break
+		}
+		if ru.count > 0 && (s.ended > 0 || s.Offset < st.oneBelow) {
 			break // tried messages go alone, so that attempts are theirs
 		}
 		s.state = slotRunning
@@ -98,6 +103,15 @@ func (l *Lane) handOut(now Time, i int32) LaneAction {
 		ru.count++
 	}
 	return LaneAction{Kind: LaneHandOut, Token: ru.token, Entries: ru.entries, Attempt: first.ended + 1, Deadline: ru.deadline, Epoch: l.epoch}
+}
+
+// barrier returns the offset of the first barrier, which no later message may
+// pass.
+func (l *Lane) barrier() int64 {
+	if b := l.strands.at(queueStrand).head; l.cfg.ByKey && b != 0 {
+		return l.at(b).Offset
+	}
+	return math.MaxInt64
 }
 
 // batch is how many messages of st may go together.

@@ -260,14 +260,10 @@ func (l *Lane) strandAt(offset int64) int32 {
 // gated reports whether strand i must wait for a barrier: a message without key
 // waits for all before it, and all after it wait for it.
 func (l *Lane) gated(i int32) bool {
-	b := l.strands.at(queueStrand).head
-	if !l.cfg.ByKey || b == 0 {
-		return false
-	}
 	if i == queueStrand {
-		return l.head != b
+		return l.cfg.ByKey && l.head != l.strands.at(i).head
 	}
-	return l.at(l.strands.at(i).from).Offset > l.at(b).Offset
+	return l.at(l.strands.at(i).from).Offset > l.barrier()
 }
 
 // openGate lets go on what a finished message of strand i held back.

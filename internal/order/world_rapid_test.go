@@ -3,99 +3,140 @@
 package order
 
 import (
+	"flag"
+	"math/rand/v2"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 )
 
-// TestWorld plays random histories of up to 3 members with crashes, restarts,
-// freezes, broken links and resets, and checks the promise at every step.
+var seeds = flag.Int("order.seeds", 1500, "random histories that TestSeeds plays")
+
+// chooser makes the choices of a history.
+type chooser interface {
+	pick(what string, n int) int // 0 to n-1
+}
+
+type rapidChooser struct{ t *rapid.T }
+
+func (c rapidChooser) pick(what string, n int) int { return rapid.IntRange(0, n-1).Draw(c.t, what) }
+
+type randChooser struct{ r *rand.Rand }
+
+func (c randChooser) pick(_ string, n int) int { return c.r.IntN(n) }
+
+// TestWorld plays histories that rapid chooses, and shrinks those that break
+// the promise.
 func TestWorld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		byKey := rapid.Bool().Draw(t, "by key")
-		cfg := worldConfig{
-			queues:   rapid.IntRange(1, 4).Draw(t, "queues"),
-			messages: rapid.Int64Range(1, 12).Draw(t, "messages"),
-			lane: LaneConfig{
-				Batch: rapid.IntRange(1, 3).Draw(t, "batch"), Backoff: []time.Duration{20 * time.Millisecond},
-				CommitEvery: time.Millisecond,
-			},
-			lease: LeaseConfig{Grace: time.Second, Lease: 3 * time.Second},
-		}
-		if byKey {
-			cfg.keys = rapid.Uint64Range(2, 4).Draw(t, "keys")
-			cfg.lane.ByKey, cfg.lane.Batch = true, 1
-			cfg.lane.MaxCount = rapid.IntRange(1, 12).Draw(t, "cache")
-		}
-		w := newWorld(cfg, rapid.IntRange(1, 3).Draw(t, "members"))
+		w := randomWorld(rapidChooser{t})
 		if os.Getenv("ORDER_TRACE") != "" {
 			w.log = func(s string) { t.Log(s) }
 		}
-		w.start(w.members[0])
-		for range rapid.IntRange(0, 150).Draw(t, "moves") {
-			w.randomMove(t)
-			if w.bad != "" {
-				t.Fatal(w.bad)
-			}
-		}
-		for _, c := range w.members {
-			if c.gone {
-				w.start(c)
-			}
-		}
-		w.runOut()
-		if w.bad != "" {
+		if w.play(rapidChooser{t}, 150); w.bad != "" {
 			t.Fatal(w.bad)
 		}
 	})
 }
 
+// TestSeeds plays long histories of up to 3 members with crashes, restarts,
+// freezes, broken links and resets, and checks the promise at every step.
+func TestSeeds(t *testing.T) {
+	for seed := range uint64(*seeds) {
+		c := randChooser{rand.New(rand.NewPCG(seed, 1))}
+		w := randomWorld(c)
+		if os.Getenv("ORDER_TRACE") == strconv.FormatUint(seed, 10) {
+			w.log = func(s string) { t.Log(s) }
+		}
+		if w.play(c, 600); w.bad != "" {
+			t.Fatalf("seed %d: %s", seed, w.bad)
+		}
+	}
+}
+
+func randomWorld(c chooser) *world {
+	cfg := worldConfig{
+		queues:   1 + c.pick("queues", 4),
+		messages: 1 + int64(c.pick("messages", 20)),
+		lane: LaneConfig{
+			Batch: 1 + c.pick("batch", 3), Backoff: []time.Duration{20 * time.Millisecond},
+			CommitEvery: time.Duration(1+c.pick("commit every", 300)) * time.Millisecond,
+		},
+		lease: LeaseConfig{Grace: time.Second, Lease: 3 * time.Second},
+	}
+	if c.pick("by key", 2) == 1 {
+		cfg.keys = 2 + uint64(c.pick("keys", 3))
+		cfg.lane.ByKey, cfg.lane.Workers = true, 1+c.pick("workers", 4)
+		cfg.lane.MaxCount = 1 + c.pick("cache", 12)
+	}
+	return newWorld(cfg, 1+c.pick("members", 3))
+}
+
+// play makes moves, then lets everything come to its end without faults.
+func (w *world) play(c chooser, moves int) {
+	w.start(w.members[0])
+	for range c.pick("moves", moves) {
+		if w.randomMove(c); w.bad != "" {
+			return
+		}
+	}
+	for _, m := range w.members {
+		if m.gone {
+			w.start(m)
+		}
+	}
+	w.runOut()
+}
+
 // randomMove makes one move.
-func (w *world) randomMove(t *rapid.T) {
-	c := w.members[rapid.IntRange(0, len(w.members)-1).Draw(t, "member")]
-	move := rapid.IntRange(0, 19).Draw(t, "move")
+func (w *world) randomMove(c chooser) {
+	m := w.members[c.pick("member", len(w.members))]
+	move := c.pick("move", 100)
 	switch {
-	case c.gone && move < 10:
-		w.start(c)
-	case c.gone:
-		w.advance(w.now.Add(time.Duration(rapid.Int64Range(1, 1200).Draw(t, "ms")) * time.Millisecond))
-	case move < 6 && len(c.out) > 0 && !c.frozen:
-		w.deliverOut(c)
-	case move < 11 && len(c.in) > 0 && !c.frozen:
-		w.deliverIn(c)
-	case move < 14 && !c.frozen:
-		w.randomSettle(t, c)
-	case move < 16:
-		w.advance(w.now.Add(time.Duration(rapid.Int64Range(1, 400).Draw(t, "ms")) * time.Millisecond))
-	case move == 16 && rapid.IntRange(0, 3).Draw(t, "crash") == 0:
-		w.crash(c)
-	case move == 17 && !c.frozen:
-		w.disconnect(c)
-		w.connect(c)
-	case move == 18 && c.frozen:
-		w.thaw(c)
-	case move == 18:
-		c.frozen = true
-	case move == 19 && rapid.IntRange(0, 3).Draw(t, "reset") == 0:
-		q := rapid.IntRange(0, w.cfg.queues-1).Draw(t, "queue")
-		to := rapid.Int64Range(0, w.end[q]).Draw(t, "to")
+	case m.gone && move < 30:
+		w.start(m)
+	case m.gone:
+		w.advance(w.now.Add(time.Duration(1+c.pick("ms", 1200)) * time.Millisecond))
+	case move < 30 && len(m.out) > 0 && !m.frozen:
+		w.deliverOut(m)
+	case move < 55 && len(m.in) > 0 && !m.frozen:
+		w.deliverIn(m)
+	case move < 75 && !m.frozen:
+		w.randomSettle(c, m)
+	case move < 90:
+		w.advance(w.now.Add(time.Duration(1+c.pick("ms", 400)) * time.Millisecond))
+	case m.frozen && move < 95:
+		w.thaw(m)
+	case m.frozen:
+	case move == 90:
+		w.crash(m)
+	case move < 94:
+		w.disconnect(m)
+		w.connect(m)
+	case move < 96:
+		m.frozen = true
+	case move == 96:
+		q := c.pick("queue", w.cfg.queues)
+		to := int64(c.pick("to", int(w.end[q])+1))
 		w.broker(&LeaseEvent{Kind: LeaseReset, Queue: worldQueue(q), Offset: to}, nil, nil)
 	}
 }
 
-func (w *world) randomSettle(t *rapid.T, c *client) {
-	q := rapid.IntRange(0, w.cfg.queues-1).Draw(t, "queue")
-	if d := c.lanes[q]; d != nil && len(d.runs) > 0 {
-		i := rapid.IntRange(0, len(d.runs)-1).Draw(t, "handler")
-		v := Success
-		if rapid.IntRange(0, 3).Draw(t, "fails") == 0 {
-			v = Verdict(rapid.IntRange(0, 200).Draw(t, "verdict"))
-			if v == Letter {
-				v = Retry
-			}
-		}
-		w.settle(c, q, i, v)
+func (w *world) randomSettle(c chooser, m *client) {
+	q := c.pick("queue", w.cfg.queues)
+	d := m.lanes[q]
+	if d == nil || len(d.runs) == 0 {
+		return
 	}
+	v := Success
+	if c.pick("fails", 4) == 0 {
+		v = Verdict(c.pick("verdict", 200))
+		if v == Letter {
+			v = Retry
+		}
+	}
+	w.settle(m, q, c.pick("handler", len(d.runs)), v)
 }

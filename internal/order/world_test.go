@@ -116,7 +116,7 @@ func newWorld(cfg worldConfig, members int) *world {
 	return w
 }
 
-func (w *world) trace(what string, v any, p *packet) {
+func (w *world) trace(what string, v any, _ *packet) {
 	if w.log != nil {
 		w.log(fmt.Sprintf("%v %s %+v", time.Duration(w.now), what, v))
 	}
@@ -274,7 +274,9 @@ func (w *world) laneStep(c *client, q int, ev *LaneEvent) {
 		return
 	}
 	ev.Until = min(d.until, c.session.Until())
+	w.trace(fmt.Sprint("lane ", q, " of ", c.id), ev, nil)
 	for _, a := range d.lane.Step(w.now, ev, nil) {
+		w.trace("  does", a, nil)
 		switch a.Kind {
 		case LanePull:
 			w.send(c, packet{kind: packetPull, queue: q, offset: a.Offset, epoch: a.Epoch})
