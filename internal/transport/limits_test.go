@@ -159,11 +159,11 @@ func TestTooManyUnansweredRequestsStopTheReader(t *testing.T) {
 			if _, b := conn.Requests(); b > 100_000+size+2*requestCost {
 				t.Errorf("%d bytes in flight", b)
 			}
-			now := held
+			now, on := held, conn
 			held = nil
 			mu.Unlock()
 			for _, req := range now {
-				_ = conn.Reply(req, wire.NewResponse(req, wire.Success, ""))
+				_ = on.Reply(req, wire.NewResponse(req, wire.Success, ""))
 			}
 			done += len(now)
 		}
