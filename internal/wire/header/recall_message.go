@@ -38,14 +38,16 @@ func (h *RecallMessage) Decode(f wire.Fields) error {
 
 // RecallMessageResponse answers 370. Java: RecallMessageResponseHeader.
 type RecallMessageResponse struct {
-	MsgID string // UNIQ_KEY of the recalled message
+	MsgID  string // UNIQ_KEY of the recalled message
+	Region string
 }
 
 // Encode appends the fields.
 func (h *RecallMessageResponse) Encode(f *wire.Fields) {
 	var w writer
-	w.begin(f, 1)
+	w.begin(f, 2)
 	w.str("msgId", h.MsgID)
+	w.optStr("MSG_REGION", h.Region)
 	w.done()
 }
 
@@ -53,7 +55,8 @@ func (h *RecallMessageResponse) Encode(f *wire.Fields) {
 func (h *RecallMessageResponse) Decode(f wire.Fields) error {
 	r := reader{f: f}
 	*h = RecallMessageResponse{
-		MsgID: r.str("msgId"),
+		MsgID:  r.str("msgId"),
+		Region: r.optStr("MSG_REGION"),
 	}
 	return r.err
 }

@@ -7,7 +7,7 @@ import "github.com/orderlymq/orderly/internal/wire"
 // UnregisterClient is UNREGISTER_CLIENT 35, C to B; the Go client never sends
 // it. Java: UnregisterClientRequestHeader.
 type UnregisterClient struct {
-	ClientID      string
+	ClientID      string // Java answers 0 without one, too
 	ProducerGroup string
 	ConsumerGroup string
 }
@@ -16,7 +16,7 @@ type UnregisterClient struct {
 func (h *UnregisterClient) Encode(f *wire.Fields) {
 	var w writer
 	w.begin(f, 3)
-	w.str("clientID", h.ClientID)
+	w.optStr("clientID", h.ClientID)
 	w.optStr("producerGroup", h.ProducerGroup)
 	w.optStr("consumerGroup", h.ConsumerGroup)
 	w.done()
@@ -26,7 +26,7 @@ func (h *UnregisterClient) Encode(f *wire.Fields) {
 func (h *UnregisterClient) Decode(f wire.Fields) error {
 	r := reader{f: f}
 	*h = UnregisterClient{
-		ClientID:      r.str("clientID"),
+		ClientID:      r.optStr("clientID"),
 		ProducerGroup: r.optStr("producerGroup"),
 		ConsumerGroup: r.optStr("consumerGroup"),
 	}
