@@ -31,7 +31,7 @@ func TestAnswersAsRecorded(t *testing.T) {
 		t.Run(scenario, func(t *testing.T) {
 			r := start(t, Config{})
 			prepare(t, r, scenario)
-			var want = map[int32]int{}
+			want := map[int32]int{}
 			var req *wire.Command
 			for _, v := range vectors(t, scenario) {
 				if v.To == "namesrv" {

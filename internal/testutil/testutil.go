@@ -14,10 +14,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // Poll calls ok at once and then every few milliseconds until it returns true,
@@ -89,7 +88,26 @@ func Golden(t testing.TB, name string, got []byte) {
 	if err != nil {
 		t.Fatalf("%v (run the test with -rewrite-golden to write it)", err)
 	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", path, diff)
+	if line, w, g := firstDifference(string(want), string(got)); line > 0 {
+		t.Errorf("%s differs from line %d on:\n- %s\n+ %s", path, line, w, g)
 	}
+}
+
+// firstDifference returns the first line, counted from 1, in which two texts
+// differ, and its two forms; 0 if there is none.
+func firstDifference(want, got string) (line int, w, g string) {
+	ws, gs := strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n")
+	for i := range max(len(ws), len(gs)) {
+		w, g = "", ""
+		if i < len(ws) {
+			w = ws[i]
+		}
+		if i < len(gs) {
+			g = gs[i]
+		}
+		if w != g {
+			return i + 1, strconv.Quote(w), strconv.Quote(g)
+		}
+	}
+	return 0, "", ""
 }

@@ -34,3 +34,14 @@ func TestRandRepeatsWithItsSeed(t *testing.T) {
 func TestGolden(t *testing.T) {
 	Golden(t, "example.txt", []byte("expected\n"))
 }
+
+func TestFirstDifference(t *testing.T) {
+	for _, c := range []struct {
+		want, got string
+		line      int
+	}{{"a\nb\n", "a\nb\n", 0}, {"", "", 0}, {"a\nb\n", "a\nc\n", 2}, {"a\n", "a\nb\n", 2}, {"a", "a\n", 1}} {
+		if line, _, _ := firstDifference(c.want, c.got); line != c.line {
+			t.Errorf("%q, %q: line %d, want %d", c.want, c.got, line, c.line)
+		}
+	}
+}

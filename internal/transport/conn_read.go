@@ -72,14 +72,19 @@ func (c *Conn) requested(h head) error {
 	c.serving.add(h.cmd, charge)
 	if c.env.handler == nil {
 		remark := fmt.Sprintf(" request type %d not supported", h.cmd.Code)
-		return c.ignoreEnd(c.Reply(h.cmd, wire.NewResponse(h.cmd, wire.RequestCodeNotSupported, remark)))
+		c.tryReply(h.cmd, wire.NewResponse(h.cmd, wire.RequestCodeNotSupported, remark))
+		return nil
 	}
 	c.env.handler.Serve(c, h.cmd)
 	if h.cmd.IsOneway() {
-		_ = c.Reply(h.cmd, nil)
+		c.tryReply(h.cmd, nil)
 	}
 	return nil
 }
+
+// tryReply answers from the reader. If the connection has ended the reader
+// finds out by itself, after it has served what arrived.
+func (c *Conn) tryReply(req, resp *wire.Command) { _ = c.Reply(req, resp) }
 
 // refuse answers SYSTEM_BUSY without holding the request's body.
 func (c *Conn) refuse(h head) error {
@@ -95,12 +100,9 @@ func (c *Conn) refuse(h head) error {
 		return nil
 	}
 	resp := wire.NewResponse(h.cmd, wire.SystemBusy, "[OVERLOAD]system busy, start flow control for a while")
-	return c.ignoreEnd(c.post(resp, WriteOptions{}))
+	_ = c.post(resp, WriteOptions{}) // as in tryReply
+	return nil
 }
-
-// ignoreEnd drops the error of a write: if the connection has ended, the
-// reader finds out by itself after it has served what arrived.
-func (c *Conn) ignoreEnd(error) error { return nil }
 
 // answered completes the call that h answers. An answer nobody waits for is
 // dropped without holding its body.

@@ -155,12 +155,6 @@ func (f *frameReader) skip(h head) error {
 	return nil
 }
 
-// buffered reports whether a whole frame waits in the buffer.
-func (f *frameReader) buffered() bool {
-	unread := f.buf[f.r:f.w]
-	return len(unread) >= prefixSize && int64(len(unread)) >= 4+int64(binary.BigEndian.Uint32(unread))
-}
-
 // partial reports whether a frame has begun and not ended.
 func (f *frameReader) partial() bool { return f.inside > 0 || f.r < f.w }
 
