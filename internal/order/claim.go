@@ -40,7 +40,7 @@ type claim struct {
 	queue   Queue
 	state   claimState
 	wanted  bool
-	mayHold bool // the broker may think that the client has the lease
+	mayHold bool // the broker may think that the client has the lease: until an unlock was answered, whatever a lock was
 	inLock  bool // in the lock request under way
 	stale   bool // ... which says nothing any more: the lane ended after it was sent
 	inFree  bool // in the unlock request under way
@@ -204,7 +204,6 @@ func (c *Claims) until() Time {
 }
 
 func (c *Claims) refused(now Time, cl *claim, buf *[]ClaimAction) {
-	cl.mayHold = false
 	switch cl.state {
 	case claimIdle:
 		cl.tryAt = now.Add(c.cfg.RetryEvery)

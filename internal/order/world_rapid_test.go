@@ -110,6 +110,8 @@ func (w *world) randomMove(c chooser) {
 		w.advance(w.now.Add(time.Duration(1+c.pick("ms", 400)) * time.Millisecond))
 	case m.frozen && move < 95:
 		w.thaw(m)
+	case m.frozen && move < 97:
+		w.cut(m)
 	case m.frozen:
 	case move == 90:
 		w.crash(m)
@@ -118,6 +120,10 @@ func (w *world) randomMove(c chooser) {
 		w.connect(m)
 	case move < 96:
 		m.frozen = true
+	case move == 97:
+		w.restart()
+	case move == 98: // the broker is paused: no ticks
+		w.now = w.now.Add(time.Duration(1+c.pick("pause", 4000)) * time.Millisecond)
 	case move == 96:
 		q := c.pick("queue", w.cfg.queues)
 		to := int64(c.pick("to", int(w.end[q])+1))

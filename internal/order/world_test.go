@@ -22,6 +22,7 @@ type world struct {
 	end     []int64 // per queue: messages stored
 	links   LinkID
 	tokens  Token
+	epochs  Epoch
 
 	done     []map[int64]bool // per queue: handled with success
 	base     []int64          // per queue: lowest offset that the group had to handle (start, or a reset)
@@ -53,6 +54,7 @@ type client struct {
 	gone    bool          // crashed, or not yet started
 	frozen  bool
 	in, out []packet
+	lost    []packet // requests that get no answer, to be found out by a frozen member
 }
 
 // laneDriver is a lane with its handlers.
@@ -607,6 +609,7 @@ func (w *world) tickMember(c *client) {
 // advance lets time pass up to to. Handlers whose context ended return within
 // half the grace; they are settled as failed when that is over.
 func (w *world) advance(to Time) {
+	w.tick()
 	for w.now < to && w.bad == "" {
 		w.now = min(to, max(w.next(), w.now), w.deadline())
 		for _, c := range w.members {
@@ -651,9 +654,52 @@ func (w *world) expireHandlers(c *client) {
 	}
 }
 
+// cut closes a frozen member's link at the broker; the member finds out when
+// it wakes.
+func (w *world) cut(c *client) {
+	if c.link != 0 {
+		w.broker(&LeaseEvent{Kind: LeaseClosed, Link: c.link}, nil, nil)
+		c.link, c.lost = 0, append(c.lost, append(c.out, c.in...)...)
+		c.in, c.out = nil, nil
+	}
+}
+
+// restart makes a new table of what was stored. All links break.
+func (w *world) restart() {
+	old := w.table.Holders(nil)
+	w.cfg.lease.Start = w.now
+	w.table = NewLeases(w.cfg.lease)
+	for _, h := range old {
+		w.table.Step(w.now, &LeaseEvent{Kind: LeaseRestore, Queue: h.Queue, Epoch: h.Epoch, Offset: h.Offset, Reset: h.Reset, Client: h.Client, Session: h.Session, Host: "h"}, nil)
+	}
+	w.epochs += 1 << 20
+	w.table.Step(w.now, &LeaseEvent{Kind: LeaseEpochs, Epoch: w.epochs, EpochEnd: w.epochs + 1<<20}, nil)
+	for _, c := range w.members {
+		switch {
+		case c.gone:
+		case c.frozen:
+			w.cut(c)
+		default:
+			w.disconnect(c)
+			w.connect(c)
+		}
+	}
+}
+
 // thaw wakes a frozen member.
 func (w *world) thaw(c *client) {
 	c.frozen = false
+	if c.link == 0 {
+		lost := c.lost
+		c.lost = nil
+		w.sessionStep(c, SessionEvent{Kind: SessionClosed})
+		for _, p := range lost {
+			w.noAnswer(c, p)
+		}
+		if c.link == 0 {
+			w.connect(c)
+		}
+	}
 	for _, d := range c.lanes {
 		for i := 0; d != nil && i < len(d.runs); i++ {
 			d.runs[i].paused = true
