@@ -334,11 +334,7 @@ func (b *broker) act(a order.SessionAction) {
 	case order.SessionResumed:
 		b.resume(func() { b.step(order.SessionEvent{Kind: order.SessionProved}) })
 	case order.SessionReadFirst:
-		// The connection's reader needs no more than a moment of this process
-		// to take in what has arrived while it stood still.
-		time.AfterFunc(readFirst, func() {
-			b.do(func() { b.step(order.SessionEvent{Kind: order.SessionRead}) })
-		})
+		b.readFirst(b.conn)
 	case order.SessionCloseLinks:
 		if conn := b.conn; conn != nil {
 			conn.Close(errors.New("the broker is silent"))
@@ -348,7 +344,18 @@ func (b *broker) act(a order.SessionAction) {
 	}
 }
 
-const readFirst = 10 * time.Millisecond
+// readFirst takes in what arrived on conn while the process stood still, before
+// silence is judged.
+func (b *broker) readFirst(conn *transport.Conn) {
+	b.c.spawn(func() {
+		ctx, cancel := b.c.requestContext()
+		defer cancel()
+		if conn != nil {
+			_ = conn.CaughtUp(ctx) // an ended connection has nothing more to say
+		}
+		b.do(func() { b.step(order.SessionEvent{Kind: order.SessionRead}) })
+	})
+}
 
 // resume tells all members that the broker counts on a new link, and calls done
 // on b's goroutine when they all know.
