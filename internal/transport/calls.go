@@ -26,6 +26,7 @@ type calls struct {
 	mu     sync.Mutex
 	next   int32
 	open   map[int32]*call
+	peak   int // most calls in open since it was made
 	due    byDeadline
 	timer  *time.Timer
 	armed  time.Time // what timer is set to; zero if it is not running
@@ -48,6 +49,7 @@ func (t *calls) add(c *call) error {
 	}
 	c.opaque = t.opaque()
 	t.open[c.opaque] = c
+	t.peak = max(t.peak, len(t.open))
 	c.index = -1
 	if !c.deadline.IsZero() {
 		heap.Push(&t.due, c)
@@ -95,6 +97,9 @@ func (t *calls) remove(c *call) {
 	delete(t.open, c.opaque)
 	if c.index >= 0 {
 		heap.Remove(&t.due, c.index)
+	}
+	if len(t.open) == 0 && t.peak > keepMap {
+		t.open, t.due, t.peak = nil, nil, 0
 	}
 }
 

@@ -51,7 +51,7 @@ func (c *Conn) waitForRoom() error {
 		select {
 		case <-ch:
 		case <-c.done:
-			return c.cause
+			return c.ended(true)
 		case <-c.stop:
 			return errStopped
 		}
@@ -166,7 +166,7 @@ func (c *Conn) readSome(b []byte) (int, error) {
 func (c *Conn) readFailed(err error) error {
 	select {
 	case <-c.done:
-		return c.cause
+		return c.ended(true)
 	default:
 		return err
 	}

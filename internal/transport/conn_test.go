@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -328,5 +329,24 @@ func TestValueAndIDs(t *testing.T) {
 	a.SetValue(42)
 	if a.Value() != 42 {
 		t.Errorf("value %v", a.Value())
+	}
+}
+
+func TestCloseWithoutACauseEndsAReadInsideABody(t *testing.T) {
+	r := newRig(t, ServerConfig{Handler: echo})
+	c := r.raw()
+	whole := frame(t, wire.NewRequest(1, nil, make([]byte, 100_000)))
+	if _, err := c.Write(whole[:50_000]); err != nil {
+		t.Fatal(err)
+	}
+	for len(r.srv.Conns()) == 0 {
+		runtime.Gosched()
+	}
+	for _, sc := range r.srv.Conns() {
+		sc.Close(nil)
+		sc.Wait()
+		if err := sc.Err(); !errors.Is(err, ErrClosed) {
+			t.Errorf("error %v", err)
+		}
 	}
 }

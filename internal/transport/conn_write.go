@@ -194,7 +194,7 @@ func (c *Conn) write() {
 			}
 		}
 		v = vector(v[:0], batch)
-		err := c.writeBatch(v)
+		err := c.writeBatch(v, size)
 		c.out.done(batch, size, err)
 		if err != nil {
 			c.writeFailed(err)
@@ -203,10 +203,11 @@ func (c *Conn) write() {
 	}
 }
 
-// writeBatch writes the slices of v with as few system calls as there can be.
-func (c *Conn) writeBatch(v net.Buffers) error {
-	now := time.Now()
-	if err := c.nc.SetWriteDeadline(now.Add(c.env.limits.WriteTimeout)); err != nil {
+// writeBatch writes the slices of v, size bytes, with as few system calls as
+// there can be. Large bodies get a second more for each 256 KiB.
+func (c *Conn) writeBatch(v net.Buffers, size int) error {
+	limit := c.env.limits.WriteTimeout + time.Duration(size>>18)*time.Second
+	if err := c.nc.SetWriteDeadline(time.Now().Add(limit)); err != nil {
 		return err
 	}
 	_, err := v.WriteTo(c.nc)
@@ -218,7 +219,7 @@ func (c *Conn) writeBatch(v net.Buffers) error {
 // that is gone is read to its end first, so that what it sent before is served.
 func (c *Conn) writeFailed(err error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		c.end(fmt.Errorf("%w: nothing taken for %v", ErrSlowPeer, c.env.limits.WriteTimeout))
+		c.end(fmt.Errorf("%w: it did not take what was written in time", ErrSlowPeer))
 	}
 	c.writeErr.Store(&err)
 	ended := &closedError{cause: err}

@@ -285,7 +285,7 @@ func TestPeerThatDoesNotReadIsClosed(t *testing.T) {
 			if _, err := c.Write(frame(t, wire.NewRequest(11, nil, nil))); err != nil {
 				t.Fatal(err)
 			}
-			if err := <-closed; !errors.Is(err, ErrSlowPeer) || time.Since(start) != 30*time.Second {
+			if err := <-closed; !errors.Is(err, ErrSlowPeer) || time.Since(start) != 34*time.Second { // and a second for each 256 KiB
 				t.Errorf("after %v: %v", time.Since(start), err)
 			}
 		})

@@ -11,6 +11,10 @@ import (
 // requestCost is what an open request counts on top of its frame.
 const requestCost = 512
 
+// keepMap is how large a map may have been to be kept when it is empty: maps do
+// not shrink, and an idle connection should hold little.
+const keepMap = 64
+
 // serving is the set of requests a connection has handed to its handler and
 // that are not answered yet.
 type serving struct {
@@ -20,6 +24,7 @@ type serving struct {
 	open     map[*wire.Command]int // request -> charge
 	replying int                   // taken out of open, their answers not yet queued
 	bytes    int                   // charges of both
+	peak     int                   // most requests in open since it was made
 	fewer    chan struct{}         // closed when bytes falls; nil if nobody waits
 }
 
@@ -30,6 +35,7 @@ func (s *serving) add(req *wire.Command, charge int) {
 		s.open = map[*wire.Command]int{}
 	}
 	s.open[req] = charge
+	s.peak = max(s.peak, len(s.open))
 	s.bytes += charge
 	s.mu.Unlock()
 }
@@ -43,6 +49,9 @@ func (s *serving) claim(req *wire.Command) (charge int, ok bool) {
 	if ok {
 		delete(s.open, req)
 		s.replying++
+		if len(s.open) == 0 && s.peak > keepMap {
+			s.open, s.peak = nil, 0
+		}
 	}
 	return charge, ok
 }
