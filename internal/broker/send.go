@@ -113,15 +113,15 @@ func (r request) failSend(code int32, remark string) {
 // admitSend checks topic and queue and creates what may be created. If the
 // send is refused it answers and reports false.
 func (b *Broker) admitSend(r request, h *header.SendMessage) (*meta.Topic, int32, bool) {
+	if !msg.Sendable(h.Topic) {
+		r.failSend(wire.NoPermission, fmt.Sprintf("Sending message to topic[%s] is forbidden.", h.Topic))
+		return nil, 0, false
+	}
 	topic, ok := b.topic(h.Topic)
 	if !ok {
 		if topic = b.topicForSend(r, h); topic == nil {
 			return nil, 0, false
 		}
-	}
-	if !msg.Sendable(h.Topic) {
-		r.failSend(wire.NoPermission, fmt.Sprintf("Sending message to topic[%s] is forbidden.", h.Topic))
-		return nil, 0, false
 	}
 	if topic.Order && topic.Perm&route.PermWrite == 0 {
 		r.failSend(wire.NoPermission, fmt.Sprintf("the broker[%s] sending message is forbidden", b.cfg.Name))
