@@ -20,6 +20,9 @@ var (
 	// ErrUnknown: the append was being written when the log was fenced. It may
 	// or may not be found after Reopen or a restart.
 	ErrUnknown = errors.New("outcome of the append is unknown")
+	// ErrIndex: the indexes cannot be written and too much waits for them; the
+	// append was not written.
+	ErrIndex = errors.New("indexes cannot be written: check the disk")
 	// ErrTooLarge: the append does not fit a segment or its limits.
 	ErrTooLarge = errors.New("append is too large")
 	// ErrInvalid: the append is malformed.

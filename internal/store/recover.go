@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/orderlymq/orderly/internal/vfs"
+)
+
+// recovery finds the end of the log after a stop of any kind.
+//
+// The checkpoint names a place below which everything is durable; the frames
+// from there on say the rest. Each frame also carries how far the log was
+// durable when it was written. The largest of these claims is the durable mark:
+// what is broken below it is damage and must not be cut off; the first thing
+// broken at or above it is the torn end of what no one was promised, and goes
+// with all that follows. If the kernel has run since, nothing that was written
+// is lost, so that an intact frame alone vouches for its bytes.
+type recovery struct {
+	ctx    context.Context
+	o      *Options
+	fs     vfs.FS
+	segs   *segments
+	files  *fileCache
+	ck     checkpoint
+	hasCk  bool
+	trust  bool // the kernel has run on since the store was written
+	reread bool // after a failed sync: write again what is read back
+
+	durable int64
+	end     syncMark
+	seg     *segment // holds end
+	stamp   int64
+	seen    int64 // end of the last frame that was found
+	lost    bool  // something behind the end was dropped
+	repairs []Repair
+	redo    map[int64]bool // segments whose indexes are void after a repair
+}
+
+// Repair tells of a range of the log that was set aside.
+type Repair struct {
+	From, To int64
+	Reason   string
+	File     string   // where the bytes are now
+	Held     []string // what could be read of it
+}
+
+// list finds the segments on disk. Those below the start of the log were being
+// removed.
+func (r *recovery) list() error {
+	names, err := r.fs.List(r.segs.dir + "/" + logDir)
+	if err != nil {
+		return fmt.Errorf("list log: %w", err)
+	}
+	var bases []int64
+	for _, n := range names {
+		base, ok := parseSegName(n)
+		if !ok {
+			r.o.Logger.Warn("store: ignoring a foreign file in the log directory", "file", n)
+			continue
+		}
+		bases = append(bases, base)
+	}
+	slices.Sort(bases)
+	if err := r.size(bases); err != nil {
+		return err
+	}
+	for _, base := range bases {
+		if r.hasCk && base+r.segs.size <= r.ck.start {
+			if err := r.remove(base); err != nil {
+				return err
+			}
+			continue
+		}
+		r.segs.list = append(r.segs.list, newSegment(base, r.segs.size))
+	}
+	return r.gaps()
+}
+
+// size adopts the segment size of a store that exists.
+func (r *recovery) size(bases []int64) error {
+	switch {
+	case r.hasCk:
+		r.segs.size = r.ck.segSize
+	case len(bases) > 1:
+		r.segs.size = bases[1] - bases[0]
+	case len(bases) == 1:
+		in, err := r.fs.Stat(r.segs.logPath(bases[0]))
+		if err != nil {
+			return fmt.Errorf("size of segment: %w", err)
+		}
+		if in.Size >= minSegment {
+			r.segs.size = in.Size
+		}
+	}
+	if r.segs.size < minSegment {
+		return &DamagedError{File: r.segs.dir, Reason: fmt.Sprintf("segment size of %d bytes", r.segs.size)}
+	}
+	if r.segs.size != r.o.SegmentSize && len(bases) > 0 {
+		r.o.Logger.Info("store: keeping the segment size this store was made with", "size", r.segs.size)
+	}
+	return nil
+}
+
+// gaps refuses a log with a missing file.
+func (r *recovery) gaps() error {
+	want := int64(0)
+	if r.hasCk {
+		want = r.ck.start
+	} else if len(r.segs.list) > 0 {
+		want = r.segs.list[0].base
+	}
+	for _, g := range r.segs.list {
+		if g.base != want {
+			return r.missing(want, g.base)
+		}
+		want = g.end()
+	}
+	if want < r.ck.synced {
+		return r.missing(want, r.ck.synced)
+	}
+	return nil
+}
+
+func (r *recovery) missing(from, to int64) error {
+	return &DamagedError{File: r.segs.logPath(from), From: from, To: to, Reason: "the file is missing"}
+}
+
+// remove deletes the files of a segment, the log first: frames without a log
+// file are nothing.
+func (r *recovery) remove(base int64) error {
+	for _, p := range []string{r.segs.logPath(base), r.segs.framePath(base)} {
+		if err := r.fs.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove segment: %w", err)
+		}
+		r.files.drop(p)
+	}
+	return nil
+}
+
+// run finds the end and makes everything below it durable and everything
+// behind it gone.
+func (r *recovery) run() error {
+	r.end = syncMark{pos: r.ck.synced, framePos: r.ck.framePos}
+	r.durable = max(r.durable, r.ck.synced)
+	r.stamp = r.ck.stamp
+	if len(r.segs.list) == 0 {
+		return nil // a new store
+	}
+	if !r.hasCk {
+		r.end.pos = r.segs.list[0].base
+	}
+	if r.o.Repair {
+		// Damage that a read has found may lie anywhere.
+		r.end = syncMark{pos: r.segs.list[0].base}
+	}
+	first := r.at(r.end.pos)
+	if err := r.claims(first); err != nil {
+		return err
+	}
+	if err := r.walk(first); err != nil {
+		return err
+	}
+	return r.settle(first)
+}
+
+// at returns the index of the segment that holds a place; the end of the last
+// one is in none.
+func (r *recovery) at(pos int64) int { return int((pos - r.segs.list[0].base) / r.segs.size) }
+
+// claims reads all frame heads behind the checkpoint for the durable mark.
+func (r *recovery) claims(first int) error {
+	for i := first; i < len(r.segs.list); i++ {
+		g := r.segs.list[i]
+		h, err := r.files.get(r.segs.framePath(g.base))
+		if errors.Is(err, fs.ErrNotExist) {
+			if err := r.unframed(g); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("open frames: %w", err)
+		}
+		pos := int64(0)
+		if i == first {
+			pos = r.end.framePos
+		}
+		s := scanFrames(h.f, pos)
+		for {
+			more, err := s.next()
+			if err != nil || !more {
+				r.files.put(h)
+				if err != nil {
+					return err
+				}
+				break
+			}
+			if !s.gap && s.frame.start >= g.base && s.frame.end() <= g.end() {
+				r.claim(&s.frame)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *recovery) claim(f *frame) {
+	r.durable = max(r.durable, f.durable)
+	r.seen = max(r.seen, f.end())
+	if r.trust {
+		r.durable = max(r.durable, f.end())
+	}
+}
+
+// unframed refuses a segment whose frames are gone: without them nothing tells
+// its messages from garbage. An empty segment may be without.
+func (r *recovery) unframed(g *segment) error {
+	if r.hasCk && r.ck.synced <= g.base && !r.trust {
+		return nil // it was being made
+	}
+	h, err := r.files.get(r.segs.logPath(g.base))
+	if err != nil {
+		return fmt.Errorf("open log file: %w", err)
+	}
+	defer r.files.put(h)
+	var head [blankHead]byte
+	if _, err := h.f.ReadAt(head[:], 0); err != nil || allZero(head[:]) {
+		return nil
+	}
+	return &DamagedError{
+		File: r.segs.framePath(g.base), From: g.base, To: g.end(),
+		Reason: "the file of check sums is missing (a directory of another broker has to be imported)",
+	}
+}
+
+// walk checks the log from the checkpoint to its end.
+func (r *recovery) walk(first int) error {
+	for i := first; i < len(r.segs.list); i++ {
+		g := r.segs.list[i]
+		if i > first {
+			r.end.framePos = 0
+		}
+		done, err := r.segment(g)
+		if err != nil {
+			return err
+		}
+		r.seg = g
+		if done {
+			return nil
+		}
+	}
+	return nil // the last segment is full
+}
+
+// segment checks one segment and reports whether the log ends in it.
+func (r *recovery) segment(g *segment) (done bool, err error) {
+	rd := segmentReader{r: r, g: g}
+	if err := rd.open(); err != nil {
+		return false, err
+	}
+	defer rd.close()
+	for r.end.pos < g.end() {
+		if err := r.ctx.Err(); err != nil {
+			return false, err
+		}
+		good, err := rd.next()
+		if err != nil {
+			return false, err
+		}
+		if good {
+			continue
+		}
+		if r.end.pos >= r.durable {
+			return true, nil
+		}
+		if err := rd.damage(); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/orderlymq/orderly/internal/vfs"
+)
+
+// settle makes the outcome of the walk final: the log ends at r.end, all below
+// is durable, nothing behind it can come back. It can be interrupted anywhere:
+// the next recovery finds the same end.
+func (r *recovery) settle(first int) error {
+	if r.end.pos == r.seg.end() {
+		// The last segment is full: the next one starts empty.
+		r.end.framePos = 0
+	}
+	r.lost = r.lost || r.seen > r.end.pos
+	clean := r.hasCk && r.ck.clean && r.end.pos == r.ck.synced && !r.o.Repair
+	for i := first; i < len(r.segs.list); i++ {
+		g := r.segs.list[i]
+		if g.base >= r.end.pos && g.base != r.segs.list[0].base {
+			break
+		}
+		if err := r.settleSegment(g, clean); err != nil {
+			return fmt.Errorf("settle segment %s: %w", segName(g.base), err)
+		}
+	}
+	return r.dropLater()
+}
+
+// settleSegment clears what is behind the end, frames first, and syncs.
+func (r *recovery) settleSegment(g *segment, clean bool) error {
+	log, err := r.fs.OpenRW(r.segs.logPath(g.base))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	frames, err := r.openFrames(g)
+	if err != nil {
+		return err
+	}
+	defer frames.Close()
+	if size, err := log.Size(); err != nil {
+		return err
+	} else if size != g.size {
+		if err := log.Truncate(g.size); err != nil {
+			return err
+		}
+		clean = false
+	}
+	if clean {
+		return nil
+	}
+	if r.end.pos < g.end() {
+		if err := r.clear(frames, r.end.framePos); err != nil {
+			return err
+		}
+	}
+	if err := frames.SyncData(); err != nil {
+		return err
+	}
+	if r.end.pos < g.end() {
+		if err := r.clear(log, r.end.pos-g.base); err != nil {
+			return err
+		}
+	}
+	return log.SyncData()
+}
+
+// openFrames opens the frames of a segment. They can be missing only where
+// nothing was in them.
+func (r *recovery) openFrames(g *segment) (vfs.File, error) {
+	path := r.segs.framePath(g.base)
+	f, err := r.fs.OpenRW(path)
+	if err == nil || !isNotExist(err) {
+		return f, err
+	}
+	if f, err = r.fs.Create(path); err != nil {
+		return nil, err
+	}
+	if err := r.fs.SyncDir(r.segs.dir + "/" + frameDir); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// clear writes zeros over whatever is not zero from a place on.
+func (r *recovery) clear(f vfs.File, from int64) error {
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, 256*kib)
+	for at := from; at < size; {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		n, err := f.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if n == 0 {
+			return nil
+		}
+		if !allZero(buf[:n]) {
+			r.lost = true
+			if err := writeZeros(f, at, int64(n)); err != nil {
+				return err
+			}
+		}
+		at += int64(n)
+	}
+	return nil
+}
+
+// dropLater removes the segments behind the end. They hold nothing that was
+// promised; an empty one was made ahead.
+func (r *recovery) dropLater() error {
+	for n := len(r.segs.list) - 1; n > 0 && r.segs.list[n].base >= r.end.pos; n-- {
+		if err := r.remove(r.segs.list[n].base); err != nil {
+			return err
+		}
+		r.segs.list = r.segs.list[:n]
+		// One by one, from the last, so that a crash leaves no gap.
+		if err := r.syncDirs(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *recovery) syncDirs() error {
+	for _, dir := range []string{frameDir, logDir} {
+		if err := r.fs.SyncDir(r.segs.dir + "/" + dir); err != nil {
+			return fmt.Errorf("sync directory: %w", err)
+		}
+	}
+	return nil
+}
+
+// dropStray removes frame files without a log file: a removal was cut short.
+func (r *recovery) dropStray() error {
+	names, err := r.fs.List(r.segs.dir + "/" + frameDir)
+	if err != nil {
+		return fmt.Errorf("list frames: %w", err)
+	}
+	for _, n := range names {
+		base, ok := parseSegName(n)
+		if !ok || r.segs.at(base) != nil {
+			continue
+		}
+		if err := r.fs.Remove(r.segs.framePath(base)); err != nil {
+			return fmt.Errorf("remove frames: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/orderlymq/orderly/internal/msg"
+)
+
+// writer is the one goroutine that writes the log. It alone gives out offsets,
+// so that the order of a queue is the order of the log.
+type writer struct {
+	c        *core
+	cur      *active
+	pos      int64 // next log byte
+	framePos int64 // next frame slot
+	slot     [slotSize]byte
+	marks    []floorEntry
+	failed   bool // the log is fenced
+}
+
+func (w *writer) run() {
+	defer w.finish()
+	for {
+		items := w.c.in.take()
+		if items == nil {
+			return
+		}
+		for len(items) > 0 {
+			n, size := w.cut(items)
+			w.process(items[:n], size)
+			items = items[n:]
+		}
+	}
+}
+
+// finish hands the end of the stream on.
+func (w *writer) finish() {
+	if w.c.o.Mode == Synced {
+		close(w.c.synced)
+	} else {
+		close(w.c.done)
+	}
+}
+
+// cut returns how many of the items go into one batch.
+func (w *writer) cut(items []*Append) (n, size int) {
+	limit := min(w.c.o.MaxBatch, int(w.c.segs.size-blankHead))
+	for n < len(items) && (n == 0 || size+items[n].size <= limit) {
+		size += items[n].size
+		n++
+	}
+	return n, size
+}
+
+// process writes one batch, or as much of it as fits the segment and the rest
+// to the next one.
+func (w *writer) process(items []*Append, size int) {
+	for len(items) > 0 {
+		n, part := w.fitting(items, size)
+		b := <-w.c.batches
+		b.appends = append(b.appends, items[:n]...)
+		b.bytes = int64(part)
+		b.err = w.write(b, part)
+		w.pass(b)
+		items = items[n:]
+		size -= part
+	}
+}
+
+// fitting returns how many items go into the active segment; if not even one
+// does, all of them go to the next.
+func (w *writer) fitting(items []*Append, size int) (n, part int) {
+	left := int(w.cur.end()-w.pos) - blankHead
+	if size <= left {
+		return len(items), size
+	}
+	for n < len(items) && part+items[n].size <= left {
+		part += items[n].size
+		n++
+	}
+	if n == 0 {
+		return len(items), size
+	}
+	return n, part
+}
+
+// pass hands a batch to the next stage.
+func (w *writer) pass(b *batch) {
+	if w.c.o.Mode == Synced {
+		w.c.synced <- b
+		return
+	}
+	if len(b.segs) > 0 {
+		w.c.lag.wrote(b)
+	}
+	w.c.done <- b
+}
+
+// write makes the batch's bytes and writes them with their frame.
+func (w *writer) write(b *batch, size int) error {
+	if err := w.c.fenceErr(false); err != nil {
+		return err
+	}
+	if int64(size)+blankHead > w.cur.end()-w.pos {
+		if err := w.roll(b); err != nil {
+			return err
+		}
+	}
+	if err := w.c.fill.prepare(w.pos+int64(size), w.framePos+slotSize); err != nil {
+		return w.refuse(err)
+	}
+	if err := w.reserveMarks(b); err != nil {
+		return err
+	}
+	buf := w.c.tail.alloc(w.pos, size)
+	if err := w.encode(b, buf); err != nil {
+		return w.fail(err)
+	}
+	f := frame{
+		kind: frameBatch, slots: 1, start: w.pos, length: uint32(size), records: uint32(len(b.told)),
+		stamp: b.stamp, durable: w.c.pos.synced.Load(), dataCRC: crcOf(buf),
+	}
+	if err := w.put(b, &f, buf); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+// refuse turns the filler's error into the append's: nothing was written yet.
+func (w *writer) refuse(err error) error {
+	if errors.Is(err, ErrDiskFull) || errors.Is(err, ErrClosed) {
+		return err
+	}
+	w.c.fence(err)
+	return w.c.fenceErr(false)
+}
+
+// fail fences the log with the batch half written.
+func (w *writer) fail(err error) error {
+	w.c.fence(err)
+	return w.c.fenceErr(true)
+}
+
+// encode assigns offsets and makes the records in buf.
+func (w *writer) encode(b *batch, buf []byte) error {
+	b.stamp = w.c.nextStamp()
+	b.assigned = true
+	at := 0
+	for _, a := range b.appends {
+		for i := range a.Msgs {
+			m := &a.Msgs[i]
+			p := &a.prep[i]
+			indexed := isIndexed(m.SysFlag)
+			m.QueueOffset = 0
+			if indexed {
+				m.QueueOffset = p.q.assign()
+			}
+			m.PhysicalOffset = w.pos + int64(at)
+			m.StoreTimestamp = b.stamp
+			out, err := msg.AppendRecord(buf[at:at], m)
+			if err != nil || len(out) != int(m.StoreSize) {
+				return fmt.Errorf("encode message %d of %s: %d bytes for %d: changed after Append? %w", i, m.Topic, len(out), m.StoreSize, err)
+			}
+			at += len(out)
+			b.note(m, p, indexed)
+		}
+	}
+	w.c.pos.assigned.Store(w.pos + int64(at))
+	return nil
+}
+
+// note keeps what the completer needs of a message.
+func (b *batch) note(m *msg.Message, p *prep, indexed bool) {
+	b.told = append(b.told, Committed{
+		Topic: p.q.topic, Queue: m.QueueID, Offset: m.QueueOffset, Physical: m.PhysicalOffset,
+		Size: m.StoreSize, TagHash: p.tag, StoreTime: m.StoreTimestamp,
+	})
+	if indexed {
+		b.units = append(b.units, placedUnit{q: p.q, offset: m.QueueOffset, u: unit{
+			phys: m.PhysicalOffset, tag: p.tag, stamp: m.StoreTimestamp, key: p.key, size: uint32(m.StoreSize),
+		}})
+	}
+}
+
+// isIndexed tells messages from the two transaction marks that take no place in
+// a queue.
+func isIndexed(sysFlag int32) bool {
+	kind := sysFlag & msg.FlagTransactionMask
+	return kind != msg.FlagPrepared && kind != msg.FlagRollback
+}
+
+// put writes a frame and its bytes, and moves on.
+func (w *writer) put(b *batch, f *frame, data []byte) error {
+	if _, err := w.cur.log.WriteAt(data, f.start-w.cur.base); err != nil {
+		return fmt.Errorf("write log: %w", err)
+	}
+	f.encode(w.slot[:])
+	if _, err := w.cur.frames.WriteAt(w.slot[:], w.framePos); err != nil {
+		return fmt.Errorf("write frame: %w", err)
+	}
+	b.last = frameRef{pos: w.framePos, crc: f.dataCRC}
+	w.pos = f.end()
+	w.framePos += slotSize
+	b.segs = append(b.segs, w.cur)
+	b.end = syncMark{pos: w.pos, framePos: w.framePos}
+	w.cur.newest.Store(f.stamp)
+	w.c.pos.written.Store(w.pos)
+	return nil
+}
+
+// roll ends the active segment and goes on to the next.
+func (w *writer) roll(b *batch) error {
+	if err := w.c.fill.prepare(w.pos+blankHead, w.framePos+slotSize); err != nil {
+		return w.refuse(err)
+	}
+	next, err := w.c.fill.peekNext()
+	if err != nil {
+		return w.refuse(err)
+	}
+	left := w.cur.end() - w.pos
+	blank := msg.AppendBlank(make([]byte, 0, blankHead), int32(left))
+	f := frame{
+		kind: frameEnd, slots: 1, start: w.pos, length: uint32(left),
+		stamp: w.c.lastStamp(), durable: w.c.pos.synced.Load(), dataCRC: crcOf(blank),
+	}
+	if err := w.put(b, &f, blank); err != nil {
+		return w.fail(err)
+	}
+	b.retire, b.rolled = w.cur, b.last
+	w.c.pos.assigned.Store(w.pos)
+	w.c.segs.add(next.segment)
+	w.c.fill.enter(next)
+	w.c.active.Store(next)
+	w.cur, w.framePos = next, 0
+	b.end.framePos = 0
+	return nil
+}
+
+// nextStamp returns the store time of the next batch: the clock, unless it has
+// gone back.
+func (c *core) nextStamp() int64 {
+	now := c.o.Clock().UnixMilli()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stamp = max(c.stamp, now)
+	return c.stamp
+}
+
+func (c *core) lastStamp() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stamp
+}
+
+// assign gives out the next offset.
+func (q *queue) assign() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := q.next
+	q.next++
+	return n
+}
