@@ -7,6 +7,7 @@ package body
 type ConsumerOffsets struct {
 	DataVersion DataVersion
 	OffsetTable map[string]map[int32]int64 // "topic@group", queue
+	PullOffsets map[string]map[int32]int64 // pullOffsetTable; nil is absent
 	GroupTopics map[string][]string        // groupTopicMap; nil is absent
 	TopicGroups map[string][]string        // topicGroupMap; nil is absent
 }
@@ -24,17 +25,18 @@ func (c *ConsumerOffsets) write(w *writer) {
 	if c.GroupTopics != nil {
 		writeTable(w, "groupTopicMap", c.GroupTopics, writeStrings)
 	}
-	w.key("offsetTable")
-	w.open('{')
-	for _, k := range sortedKeys(c.OffsetTable) {
-		writeIntTable(w, k, c.OffsetTable[k], writeOffset)
+	writeTable(w, "offsetTable", c.OffsetTable, writeQueueOffsets)
+	if c.PullOffsets != nil {
+		writeTable(w, "pullOffsetTable", c.PullOffsets, writeQueueOffsets)
 	}
-	w.close('}')
 	if c.TopicGroups != nil {
 		writeTable(w, "topicGroupMap", c.TopicGroups, writeStrings)
 	}
 	w.close('}')
 }
+
+func writeQueueOffsets(m *map[int32]int64, w *writer) { writeInts(w, *m, writeOffset) }
+func readQueueOffsets(m *map[int32]int64, r *reader)  { *m = readInt32Table(r) }
 
 func (c *ConsumerOffsets) read(r *reader) {
 	*c = ConsumerOffsets{}
@@ -45,7 +47,9 @@ func (c *ConsumerOffsets) read(r *reader) {
 		case "groupTopicMap":
 			c.GroupTopics = readTable(r, readStrings)
 		case "offsetTable":
-			c.OffsetTable = readTable(r, func(m *map[int32]int64, r *reader) { *m = readInt32Table(r) })
+			c.OffsetTable = readTable(r, readQueueOffsets)
+		case "pullOffsetTable":
+			c.PullOffsets = readTable(r, readQueueOffsets)
 		case "topicGroupMap":
 			c.TopicGroups = readTable(r, readStrings)
 		}

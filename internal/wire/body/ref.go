@@ -9,9 +9,13 @@ import (
 
 // Fastjson writes an object that it has already written as {"$ref":"$.path"}.
 
-// refBudget is how many bytes a document may cost beyond its own length for the
-// sake of its references; more are read as absent.
+// refBudget, and four times the document's length, is how many bytes may be walked
+// to find the targets of its references; what is left then is read as absent.
 const refBudget = 1 << 20
+
+// bytesPerUnit is how much text read a second time takes one unit of the reader's
+// budget.
+const bytesPerUnit = 8
 
 const maxRefDepth = 4
 
@@ -49,8 +53,7 @@ func (r *reader) follow(read func()) bool {
 	read()
 	r.depth = depth
 	r.refs.depth--
-	r.refs.budget -= r.pos - target
-	if r.err == nil {
+	if r.charge((r.pos - target) / bytesPerUnit); r.err == nil {
 		r.pos = end
 	}
 	return true

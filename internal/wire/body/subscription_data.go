@@ -22,7 +22,7 @@ func (s *SubscriptionData) write(w *writer) {
 		w.int(int64(c))
 	}
 	w.close(']')
-	w.keyOpt("expressionType", s.ExpressionType)
+	w.keyStr("expressionType", orDefault(s.ExpressionType, ExpressionTag))
 	w.keyOpt("subString", s.SubString)
 	w.keyInt("subVersion", s.SubVersion)
 	w.keyStrings("tagsSet", s.TagsSet)
@@ -46,7 +46,7 @@ func (s *SubscriptionData) read(r *reader) {
 		case "subVersion":
 			s.SubVersion = r.int64()
 		case "expressionType":
-			s.ExpressionType = r.str()
+			s.ExpressionType = orDefault(r.str(), ExpressionTag)
 		case "classFilterMode":
 			s.ClassFilterMode = r.bool()
 		}
