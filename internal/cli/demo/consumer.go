@@ -4,6 +4,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/orderlymq/orderly"
+	"github.com/orderlymq/orderly/internal/testutil/record"
 )
 
 // ConsumerOptions is what a consumer process is told by its parent.
@@ -26,7 +28,7 @@ type ConsumerOptions struct {
 // Consume is the whole life of a consumer process: it joins the group and
 // reports each handler call until ctx ends, then leaves cleanly.
 func Consume(ctx context.Context, o ConsumerOptions) error {
-	rep := newReporter()
+	rep := record.NewReporter()
 	// The reporter outlives ctx, so that the last calls can report their end.
 	repCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
@@ -36,7 +38,7 @@ func Consume(ctx context.Context, o ConsumerOptions) error {
 	consumeCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	wg.Go(func() {
-		err := rep.run(repCtx, o.Recorder, o.Name)
+		err := rep.Run(repCtx, o.Recorder, o.Name)
 		if err != nil {
 			cancel(err)
 		}
@@ -54,12 +56,12 @@ func Consume(ctx context.Context, o ConsumerOptions) error {
 		Group: group,
 		Topic: topic,
 		OnAssign: func(qs []orderly.Queue) {
-			if err := rep.queues(repCtx, held.add(qs)); err != nil {
+			if err := rep.Queues(repCtx, held.add(qs)); err != nil {
 				o.Logger.Warn("report queues", "error", err)
 			}
 		},
 		OnRevoke: func(qs []orderly.Queue) {
-			if err := rep.queues(repCtx, held.remove(qs)); err != nil {
+			if err := rep.Queues(repCtx, held.remove(qs)); err != nil {
 				o.Logger.Warn("report queues", "error", err)
 			}
 		},
@@ -100,7 +102,7 @@ func (h *held) remove(qs []orderly.Queue) int {
 
 // handler is the work on one message: it takes 5 to 20 ms.
 type handler struct {
-	rep   *reporter
+	rep   *record.Reporter
 	fault faulty
 }
 
@@ -117,15 +119,21 @@ func (h *handler) handle(ctx context.Context, m *orderly.Message) error {
 	return work(ctx, h.rep, m.OrderingKey, seq)
 }
 
-func work(ctx context.Context, rep *reporter, key string, seq int) error {
-	call, err := rep.start(ctx, key, seq)
+func work(ctx context.Context, rep *record.Reporter, key string, seq int) error {
+	call, _, err := rep.Start(ctx, record.Start{Key: key, Seq: seq})
 	if err != nil {
 		return err
 	}
 	if err := pause(ctx, workTime(key, seq)); err != nil {
-		return err
+		return fail(ctx, rep, call, err)
 	}
-	return rep.end(ctx, call)
+	return rep.End(context.WithoutCancel(ctx), call, false)
+}
+
+// fail reports that a call ended without success, whatever ended it, and
+// returns err.
+func fail(ctx context.Context, rep *record.Reporter, call int, err error) error {
+	return errors.Join(err, rep.End(context.WithoutCancel(ctx), call, true))
 }
 
 // workTime is 5 to 20 ms, the same for a message whoever handles it.

@@ -6,14 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/orderlymq/orderly"
 	"github.com/orderlymq/orderly/admin"
+	"github.com/orderlymq/orderly/internal/testutil/proc"
+	"github.com/orderlymq/orderly/internal/testutil/record"
 )
 
 // Bounds on the story's parts, so that no run hangs.
@@ -35,28 +35,26 @@ func Run(ctx context.Context, o Options) (Proof, error) {
 		return Proof{}, fmt.Errorf("demo: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	rec, err := newRecorder(ctx)
+	rec, err := record.New(ctx, nil)
 	if err != nil {
 		return Proof{}, err
 	}
-	defer rec.close()
-	s := &story{Options: o, dir: dir, rec: rec, consumers: map[string]*process{}}
+	defer rec.Close()
+	s := &story{Options: o, dir: dir, rec: rec, consumers: map[string]*proc.Process{}}
 	defer s.end()
 	if err := s.play(ctx); err != nil {
 		return Proof{}, err
 	}
-	return newProof(rec.history(), o, s.victim), nil
+	return newProof(rec.History(), o, s.victim), nil
 }
 
 // story is the run in progress: who is alive.
 type story struct {
 	Options
 	dir       string
-	rec       *recorder
-	server    *process
-	namesrv   string
-	broker    string
-	consumers map[string]*process
+	rec       *record.Recorder
+	server    *proc.Server
+	consumers map[string]*proc.Process
 	victim    string
 }
 
@@ -75,7 +73,7 @@ func (s *story) play(ctx context.Context) error {
 	if err := s.awaitAssignment(ctx); err != nil {
 		return err
 	}
-	c, err := orderly.Open(ctx, orderly.Config{NameServers: []string{s.namesrv}, Logger: s.Logger})
+	c, err := orderly.Open(ctx, orderly.Config{NameServers: []string{s.server.Namesrv}, Logger: s.Logger})
 	if err != nil {
 		return err
 	}
@@ -114,42 +112,19 @@ func (s *story) faultOf(name string) Fault {
 }
 
 func (s *story) startServer(ctx context.Context, namesrv, broker string) error {
-	p, err := start(s.Self, "server", "--namesrv-addr", namesrv, "--broker-addr", broker, "--data", s.dir)
-	if err != nil {
-		return err
-	}
-	s.server = p
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	line, err := p.awaitReady(ctx)
+	server, err := proc.StartServer(ctx, s.Self, namesrv, broker, s.dir)
 	if err != nil {
-		return err
+		return fmt.Errorf("demo: %w", err)
 	}
-	s.namesrv, s.broker, err = parseReady(line)
-	s.Logger.Info("server is ready", "namesrv", s.namesrv, "broker", s.broker)
-	return err
-}
-
-// parseReady reads `orderly ready namesrv=A broker=B data=DIR`.
-func parseReady(line string) (namesrv, broker string, err error) {
-	for _, f := range strings.Fields(line) {
-		if v, ok := strings.CutPrefix(f, "namesrv="); ok {
-			namesrv = v
-		}
-		if v, ok := strings.CutPrefix(f, "broker="); ok {
-			broker = v
-		}
-	}
-	for _, addr := range []string{namesrv, broker} {
-		if _, _, err := net.SplitHostPort(addr); err != nil {
-			return "", "", fmt.Errorf("demo: the server said %q, which is no ready line", line)
-		}
-	}
-	return namesrv, broker, nil
+	s.server = server
+	s.Logger.Info("server is ready", "namesrv", server.Namesrv, "broker", server.Broker)
+	return nil
 }
 
 func (s *story) createTopic(ctx context.Context) error {
-	a, err := admin.Open(ctx, admin.Config{NameServers: []string{s.namesrv}, Logger: s.Logger})
+	a, err := admin.Open(ctx, admin.Config{NameServers: []string{s.server.Namesrv}, Logger: s.Logger})
 	if err != nil {
 		return err
 	}
@@ -158,9 +133,11 @@ func (s *story) createTopic(ctx context.Context) error {
 }
 
 func (s *story) startConsumer(name string, f Fault) error {
-	p, err := start(s.Self, "demo-consumer", "--name", name, "--namesrv", s.namesrv, "--recorder", s.rec.addr(), "--fault", string(f))
+	p, err := proc.Start(proc.Config{Name: "consumer " + name, Path: s.Self, Args: []string{
+		"demo-consumer", "--name", name, "--namesrv", s.server.Namesrv, "--recorder", s.rec.Addr(), "--fault", string(f),
+	}})
 	if err != nil {
-		return err
+		return fmt.Errorf("demo: %w", err)
 	}
 	s.consumers[name] = p
 	s.Logger.Info("consumer started", "consumer", name)
@@ -173,7 +150,7 @@ func (s *story) awaitAssignment(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	return s.poll(ctx, "the consumers have not got their queues", func() bool {
-		_, _, queues := s.rec.counts()
+		_, _, queues := s.rec.Counts()
 		all, least := 0, s.Queues
 		for name := range s.consumers {
 			all += queues[name]
@@ -195,15 +172,15 @@ func (s *story) killings(ctx context.Context) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	victim, err := s.rec.catch(limit, spare)
+	victim, err := s.rec.Catch(limit, func(c record.Start, queues int) bool { return queues >= 2 && c.Consumer != spare })
 	if err != nil {
 		return err
 	}
-	s.consumers[victim].kill()
-	s.rec.killed(victim)
+	s.consumers[victim].Kill()
+	s.rec.Killed(victim)
 	delete(s.consumers, victim)
 	s.victim = victim
-	sent, _, _ := s.rec.counts()
+	sent, _, _ := s.rec.Counts()
 	s.Logger.Info("consumer killed inside a handler", "consumer", victim, "sent", sent)
 	if sent > s.Messages*6/10 {
 		return fmt.Errorf("demo: the consumer was killed too late: %d of %d messages were sent", sent, s.Messages)
@@ -217,16 +194,16 @@ func (s *story) killings(ctx context.Context) error {
 	if err := s.awaitSent(ctx, s.Messages/2); err != nil {
 		return err
 	}
-	s.server.kill()
+	s.server.Kill()
 	s.Logger.Info("server killed")
-	return s.startServer(ctx, s.namesrv, s.broker)
+	return s.startServer(ctx, s.server.Namesrv, s.server.Broker)
 }
 
 func (s *story) awaitSent(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(n/s.Rate+1)*time.Second+30*time.Second)
 	defer cancel()
 	return s.poll(ctx, "sending has stalled", func() bool {
-		sent, _, _ := s.rec.counts()
+		sent, _, _ := s.rec.Counts()
 		return sent >= n
 	})
 }
@@ -237,14 +214,15 @@ func (s *story) awaitHandled(ctx context.Context) error {
 	quiet := time.NewTimer(s.Quiet)
 	defer quiet.Stop()
 	for {
-		if _, handled, _ := s.rec.counts(); handled >= s.Messages {
+		changed := s.rec.Changed()
+		if _, handled, _ := s.rec.Counts(); handled >= s.Messages {
 			return nil
 		}
 		if err := s.alive(); err != nil {
 			return err
 		}
 		select {
-		case <-s.rec.handled:
+		case <-changed:
 			quiet.Reset(s.Quiet)
 		case <-quiet.C:
 			return nil
@@ -256,9 +234,9 @@ func (s *story) awaitHandled(ctx context.Context) error {
 
 // alive returns an error if a child that should live has ended.
 func (s *story) alive() error {
-	err := s.server.exited()
+	err := s.server.Exited()
 	for _, p := range s.consumers {
-		err = errors.Join(err, p.exited())
+		err = errors.Join(err, p.Exited())
 	}
 	return err
 }
@@ -266,7 +244,7 @@ func (s *story) alive() error {
 func (s *story) stopConsumers() error {
 	var errs []error
 	for name, p := range s.consumers {
-		errs = append(errs, p.stop(stopLimit))
+		errs = append(errs, p.Stop(stopLimit))
 		delete(s.consumers, name)
 	}
 	return errors.Join(errs...)
@@ -275,10 +253,10 @@ func (s *story) stopConsumers() error {
 // end kills whoever is left.
 func (s *story) end() {
 	for _, p := range s.consumers {
-		p.kill()
+		p.Kill()
 	}
 	if s.server != nil {
-		_ = s.server.stop(stopLimit)
+		_ = s.server.Stop(stopLimit)
 	}
 }
 

@@ -5,6 +5,8 @@ package demo
 import (
 	"context"
 	"sync"
+
+	"github.com/orderlymq/orderly/internal/testutil/record"
 )
 
 // faulty commits one fault, once, on the first order where it can.
@@ -19,7 +21,7 @@ type faulty struct {
 
 // strike commits the fault if this message is its chance; done is true if the
 // message needs no further work.
-func (f *faulty) strike(ctx context.Context, rep *reporter, key string, seq int) (done bool, err error) {
+func (f *faulty) strike(ctx context.Context, rep *record.Reporter, key string, seq int) (done bool, err error) {
 	switch act, first := f.plan(key, seq); act {
 	case Drop:
 		return true, nil
@@ -37,14 +39,14 @@ func (f *faulty) strike(ctx context.Context, rep *reporter, key string, seq int)
 		}
 		return false, nil // and once more
 	case Overlap:
-		call, err := rep.start(ctx, key, seq)
+		call, _, err := rep.Start(ctx, record.Start{Key: key, Seq: seq})
 		if err != nil {
 			return true, err
 		}
 		if err := work(ctx, rep, key, seq); err != nil {
-			return true, err
+			return true, fail(ctx, rep, call, err)
 		}
-		return true, rep.end(ctx, call)
+		return true, rep.End(ctx, call, false)
 	}
 	return false, nil
 }

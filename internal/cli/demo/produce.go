@@ -11,6 +11,7 @@ import (
 
 	"github.com/orderlymq/orderly"
 	"github.com/orderlymq/orderly/internal/check"
+	"github.com/orderlymq/orderly/internal/testutil/record"
 )
 
 // steps are the first events in an order's life; later ones are numbered.
@@ -25,7 +26,7 @@ func step(seq int) string {
 
 // produce sends all messages, order by order in turn, at the wanted rate, and
 // returns when every one is acknowledged or given up.
-func produce(ctx context.Context, p *orderly.Producer, o Options, rec *recorder) error {
+func produce(ctx context.Context, p *orderly.Producer, o Options, rec *record.Recorder) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	var pending sync.WaitGroup
@@ -45,7 +46,7 @@ func produce(ctx context.Context, p *orderly.Producer, o Options, rec *recorder)
 	return nil
 }
 
-func send(ctx context.Context, p *orderly.Producer, i int, o Options, rec *recorder, pending *sync.WaitGroup) {
+func send(ctx context.Context, p *orderly.Producer, i int, o Options, rec *record.Recorder, pending *sync.WaitGroup) {
 	key, seq := fmt.Sprintf("order-%03d", i%o.Orders), i/o.Orders+1
 	m := &orderly.Message{
 		Topic:       topic,
@@ -61,6 +62,6 @@ func send(ctx context.Context, p *orderly.Producer, i int, o Options, rec *recor
 		if err != nil {
 			o.Logger.Error("send", "key", key, "seq", seq, "error", err)
 		}
-		rec.sent(check.Send{Key: key, Seq: seq, Acked: err == nil})
+		rec.Sent(check.Send{Key: key, Seq: seq, Acked: err == nil})
 	})
 }

@@ -12,16 +12,18 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/orderlymq/orderly/internal/testutil/record"
 )
 
 // showProgress draws the bars of sent and handled messages until ctx ends.
-func showProgress(ctx context.Context, w io.Writer, total int, rec *recorder) {
+func showProgress(ctx context.Context, w io.Writer, total int, rec *record.Recorder) {
 	if w == nil {
 		return
 	}
 	bars := mpb.New(mpb.WithOutput(w), mpb.WithAutoRefresh(), mpb.WithWidth(40))
 	holders := decor.Any(func(decor.Statistics) string {
-		_, _, queues := rec.counts()
+		_, _, queues := rec.Counts()
 		return "  queues " + describe(queues)
 	})
 	sent := bars.AddBar(int64(total), mpb.PrependDecorators(decor.Name("sent    "), decor.CountersNoUnit("%5d / %d")))
@@ -30,13 +32,13 @@ func showProgress(ctx context.Context, w io.Writer, total int, rec *recorder) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		s, h, _ := rec.counts()
+		s, h, _ := rec.Counts()
 		sent.SetCurrent(int64(s))
 		handled.SetCurrent(int64(h))
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			s, h, _ = rec.counts()
+			s, h, _ = rec.Counts()
 			sent.SetCurrent(int64(s))
 			handled.SetCurrent(int64(h))
 			sent.Abort(false)
