@@ -27,11 +27,15 @@ const maxInflated = 64 << 20
 //	int32 length, filter servers as JSON            (not used)
 //	int32 number of mappings, each int32 length, JSON  (version 413 on; not used)
 func compressedBody(b []byte) (body.TopicConfigSerializeWrapper, error) {
-	var w body.TopicConfigSerializeWrapper
 	plain, err := inflate(b)
 	if err != nil {
-		return w, fmt.Errorf("decompress the body: %w", err)
+		return body.TopicConfigSerializeWrapper{}, fmt.Errorf("decompress the body: %w", err)
 	}
+	return plainBody(plain)
+}
+
+func plainBody(plain []byte) (body.TopicConfigSerializeWrapper, error) {
+	var w body.TopicConfigSerializeWrapper
 	in := parts{plain}
 	version, err := in.text()
 	if err != nil {

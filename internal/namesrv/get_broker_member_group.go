@@ -3,20 +3,11 @@
 package namesrv
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"github.com/orderlymq/orderly/internal/transport"
 	"github.com/orderlymq/orderly/internal/wire"
+	"github.com/orderlymq/orderly/internal/wire/body"
 	"github.com/orderlymq/orderly/internal/wire/header"
 )
-
-// memberGroup is the answer to 901. Java: BrokerMemberGroup.
-type memberGroup struct {
-	BrokerAddrs map[int64]string `json:"brokerAddrs"`
-	BrokerName  string           `json:"brokerName"`
-	Cluster     string           `json:"cluster"`
-}
 
 // getBrokerMemberGroup serves GET_BROKER_MEMBER_GROUP 901. An unknown broker is
 // a group without members. The remark of the success is RocketMQ's.
@@ -26,16 +17,10 @@ func (s *Server) getBrokerMemberGroup(_ *transport.Conn, req *wire.Command) (*wi
 		return nil, err
 	}
 	s.mu.RLock()
-	b, found := s.table.Members(h.ClusterName, h.BrokerName)
+	b, _ := s.table.Members(h.ClusterName, h.BrokerName)
 	s.mu.RUnlock()
-	if !found {
-		b.Addrs = map[int64]string{}
-	}
-	text, err := json.Marshal(map[string]memberGroup{"brokerMemberGroup": {b.Addrs, h.BrokerName, h.ClusterName}})
-	if err != nil {
-		return nil, fmt.Errorf("encode member group: %w", err)
-	}
-	resp := okBody(req, text)
+	group := body.BrokerMemberGroup{Cluster: h.ClusterName, BrokerName: h.BrokerName, BrokerAddrs: b.Addrs}
+	resp := okBody(req, group.Encode())
 	resp.Remark = "not set any response code"
 	return resp, nil
 }

@@ -144,6 +144,9 @@ func (t *Table) Register(now time.Time, r Registration) (Registered, error) {
 	if b != nil && t.outdated(b, r) {
 		return Registered{}, nil // another address with a newer state has this id
 	}
+	if b = t.moveIn(b, r); b != nil && b.cluster != r.Cluster {
+		return Registered{}, fmt.Errorf("broker name %s is taken in cluster %s: broker names must differ across clusters", r.Broker, b.cluster)
+	}
 	if _, known := b.addr(r.ID); !known && len(r.Topics) == 1 {
 		// An incremental registration of a broker that is not known (any
 		// more): it shall send everything.
@@ -152,8 +155,8 @@ func (t *Table) Register(now time.Time, r Registration) (Registered, error) {
 	b = t.place(b, r)
 	old := t.live[liveKey{r.Cluster, r.Addr}]
 	var conflicts []Conflict
-	if t.isMaster(b, r.ID) && (old == nil || old.version != r.Version) {
-		conflicts = t.applyTopics(r)
+	if t.isMaster(b, r.ID) {
+		conflicts = t.applyTopics(r, old == nil || old.version != r.Version)
 	}
 	t.live[liveKey{r.Cluster, r.Addr}] = &liveness{
 		broker: r.Broker, id: r.ID, haAddr: r.HAAddr, version: r.Version,
@@ -203,6 +206,21 @@ func (t *Table) outdated(b *broker, r Registration) bool {
 	return l != nil && l.version.State > r.Version.State
 }
 
+// moveIn takes r's address out of where it was under another broker name or
+// cluster, so that each address is one broker's. It returns r's broker, nil if
+// that has no address (any more).
+func (t *Table) moveIn(b *broker, r Registration) *broker {
+	if l := t.live[liveKey{r.Cluster, r.Addr}]; l != nil && l.broker != r.Broker {
+		t.Unregister(r.Cluster, l.broker, r.Addr)
+	}
+	if b != nil && b.cluster != r.Cluster {
+		if l := t.live[liveKey{b.cluster, r.Addr}]; l != nil && l.broker == r.Broker {
+			t.Unregister(b.cluster, r.Broker, r.Addr)
+		}
+	}
+	return t.brokers[r.Broker]
+}
+
 // place gives r's address its id. An address that had another id changes it.
 func (t *Table) place(b *broker, r Registration) *broker {
 	if b == nil {
@@ -211,6 +229,9 @@ func (t *Table) place(b *broker, r Registration) *broker {
 	}
 	b.cluster, b.zone, b.actingMaster = r.Cluster, r.Zone, r.ActingMaster
 	maps.DeleteFunc(b.addrs, func(id int64, addr string) bool { return addr == r.Addr && id != r.ID })
+	if old, ok := b.addrs[r.ID]; ok && old != r.Addr {
+		delete(t.live, liveKey{r.Cluster, old})
+	}
 	b.addrs[r.ID] = r.Addr
 	return b
 }
@@ -224,10 +245,12 @@ func (t *Table) isMaster(b *broker, id int64) bool {
 	return b.actingMaster && id == slices.Min(slices.Collect(maps.Keys(b.addrs)))
 }
 
-func (t *Table) applyTopics(r Registration) []Conflict {
+// applyTopics takes the topics over. When the data version is the one known,
+// only topics that are missing here are: an administrator's edits stay.
+func (t *Table) applyTopics(r Registration, changed bool) []Conflict {
 	var conflicts []Conflict
 	for _, topic := range r.Topics {
-		if topic.Name == "" {
+		if topic.Name == "" || !changed && t.topics[topic.Name][r.Broker] != nil {
 			continue
 		}
 		t.setQueueData(topic, r.Broker)
@@ -247,13 +270,15 @@ func (t *Table) setQueueData(topic Topic, broker string) {
 	byBroker[broker] = &queueData{Topic: topic, broker: broker}
 }
 
-// Unregister takes one address of a broker out.
+// Unregister takes one address of a broker out. One that is not this broker's
+// stays.
 func (t *Table) Unregister(cluster, name, addr string) {
-	delete(t.live, liveKey{cluster, addr})
 	b := t.brokers[name]
-	if b == nil {
+	l := t.live[liveKey{cluster, addr}]
+	if b == nil || b.cluster != cluster || l == nil || l.broker != name {
 		return
 	}
+	delete(t.live, liveKey{cluster, addr})
 	maps.DeleteFunc(b.addrs, func(_ int64, a string) bool { return a == addr })
 	if len(b.addrs) > 0 {
 		return
