@@ -42,12 +42,8 @@ func (c *Client) consume(ctx context.Context, cfg ConsumerConfig, call callback,
 	if err != nil {
 		return err
 	}
-	r, err := c.routes.get(ctx, m.cfg.Topic)
-	if err != nil {
+	if err := c.awaitTopic(ctx, m.cfg.Topic); err != nil {
 		return err
-	}
-	if r.pretend {
-		return fmt.Errorf("%w: %s", ErrTopicNotFound, m.cfg.Topic)
 	}
 	if err := c.addMember(m); err != nil {
 		return err
@@ -71,6 +67,18 @@ func (c *Client) consume(ctx context.Context, cfg ConsumerConfig, call callback,
 		return &CloseError{Running: m.overrun}
 	}
 	return nil
+}
+
+// awaitTopic makes sure that the topic exists. One that may be created by
+// sending to it gets a moment, for the send may just have been made.
+func (c *Client) awaitTopic(ctx context.Context, topic string) error {
+	r, err := c.routes.get(ctx, topic)
+	for wait := firstRetry; err == nil && r.pretend; wait *= 2 {
+		if r, err = c.routes.refresh(ctx, topic); err == nil && r.pretend && (wait > lastRetry/2 || !pause(ctx, wait)) {
+			return fmt.Errorf("%w: %s", ErrTopicNotFound, topic)
+		}
+	}
+	return err
 }
 
 func (c *Client) newMember(ctx context.Context, cfg ConsumerConfig, call callback, manual bool) (*member, error) {
