@@ -45,11 +45,10 @@ func (b *Broker) queryMessage(r request) {
 			}
 			all = append(all, rec...)
 		}
-		if len(all) == 0 {
-			r.fail(wire.QueryNotFound, "can not find message, maybe time range not correct")
-			return
-		}
 		resp := wire.NewResponse(r.cmd, wire.Success, "")
+		if len(all) == 0 {
+			resp = wire.NewResponse(r.cmd, wire.QueryNotFound, "can not find message, maybe time range not correct")
+		}
 		hr := header.QueryMessageResponse{
 			IndexLastUpdateTimestamp: b.cfg.Clock().UnixMilli(), IndexLastUpdatePhyOffset: b.store.Positions().KeyIndexed,
 		}

@@ -59,8 +59,11 @@ func handlers() []handler {
 		{code: wire.ReqConsumeMessageDirectly, name: "consume message directly", serve: (*Broker).relayConsumeDirectly},
 		{code: wire.ReqSendMessageV2, name: "send message", serve: (*Broker).sendMessage},
 		{code: wire.ReqCloneGroupOffset, name: "clone group offset", serve: (*Broker).cloneOffsets},
+		{code: wire.ReqViewBrokerStatsData, name: "view stats", serve: (*Broker).viewStats},
 		{code: wire.ReqCleanUnusedTopic, name: "clean unused topics", serve: (*Broker).nothingToClean},
+		{code: wire.ReqGetBrokerConsumeStats, name: "get consume stats of all groups", serve: (*Broker).getBrokerConsumeStats},
 		{code: wire.ReqSendBatchMessage, name: "send batch", serve: (*Broker).sendMessage},
+		{code: wire.ReqQueryConsumeQueue, name: "query consume queue", serve: (*Broker).queryConsumeQueue},
 		{code: wire.ReqGetAllProducerInfo, name: "get all producers", serve: (*Broker).getAllProducers},
 		{code: wire.ReqDeleteExpiredCommitLog, name: "delete expired log", serve: (*Broker).nothingToClean},
 		{code: wire.ReqQueryTopicsByConsumer, name: "query topics of group", serve: (*Broker).queryTopicsOfGroup},
@@ -70,6 +73,7 @@ func handlers() []handler {
 		{code: wire.ReqUpdateAndGetGroupForbidden, name: "update group forbidden", serve: (*Broker).updateForbidden},
 		{code: wire.ReqLitePullMessage, name: "pull message", serve: (*Broker).pullMessage, mainPort: true},
 		{code: wire.ReqQueryAssignment, name: "query assignment", serve: (*Broker).queryAssignment},
+		{code: wire.ReqGetAllMessageRequestMode, name: "get request modes", serve: (*Broker).getRequestModes},
 		{code: wire.ReqGetBrokerHAStatus, name: "get replica status", serve: (*Broker).getHAStatus},
 	}
 }

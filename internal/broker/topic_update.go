@@ -67,7 +67,7 @@ func (b *Broker) putTopic(cfg *body.TopicConfig, attrs string) error {
 	}
 	t, err := b.topicFrom(cfg)
 	if err != nil {
-		return &sendError{wire.InvalidParameter, err.Error()}
+		return err
 	}
 	err = b.meta.Update(b.ctx, func(v *meta.View) ([]meta.Change, error) {
 		old, _ := v.Topic(t.Name)

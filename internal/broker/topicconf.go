@@ -10,6 +10,7 @@ import (
 	"github.com/orderlymq/orderly/internal/msg"
 	"github.com/orderlymq/orderly/internal/route"
 	"github.com/orderlymq/orderly/internal/store/meta"
+	"github.com/orderlymq/orderly/internal/wire"
 	"github.com/orderlymq/orderly/internal/wire/body"
 	"github.com/orderlymq/orderly/internal/wire/header"
 )
@@ -47,14 +48,14 @@ func (b *Broker) topicFrom(c *body.TopicConfig) (meta.Topic, error) {
 	case "MULTI_TAG":
 		t.FilterType = meta.MultiTag
 	default:
-		return t, fmt.Errorf("topicFilterType = [%s] value invalid: SINGLE_TAG or MULTI_TAG", c.TopicFilterType)
+		return t, &sendError{wire.SystemError, fmt.Sprintf("topicFilterType = [%s] value invalid: SINGLE_TAG or MULTI_TAG", c.TopicFilterType)}
 	}
 	if t.Perm < 0 || t.Perm > route.PermRead|route.PermWrite|route.PermInherit {
-		return t, fmt.Errorf("perm %d of topic %s is not 0 to 7", t.Perm, t.Name)
+		return t, &sendError{wire.InvalidParameter, fmt.Sprintf("perm %d of topic %s is not 0 to 7", t.Perm, t.Name)}
 	}
 	for _, n := range []int32{t.ReadQueues, t.WriteQueues} {
 		if n < 1 || int(n) > b.cfg.MaxQueues {
-			return t, fmt.Errorf("topic %s: %d queues: 1 to %d are possible", t.Name, n, b.cfg.MaxQueues)
+			return t, &sendError{wire.InvalidParameter, fmt.Sprintf("topic %s: %d queues: 1 to %d are possible", t.Name, n, b.cfg.MaxQueues)}
 		}
 	}
 	return t, nil
