@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/orderlymq/orderly/internal/wire"
@@ -34,24 +35,31 @@ type vector struct {
 	FrameHex  string             `json:"frame_hex"`
 }
 
-func vectors(t testing.TB) []vector {
-	t.Helper()
+var readVectors = sync.OnceValues(func() (all []vector, err error) {
 	file, err := os.Open("testdata/frames.jsonl.gz")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	defer file.Close()
 	z, err := gzip.NewReader(file)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	var all []vector
 	for lines := json.NewDecoder(bufio.NewReader(z)); lines.More(); {
 		var v vector
 		if err := lines.Decode(&v); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all = append(all, v)
+	}
+	return all, nil
+})
+
+func vectors(t testing.TB) []vector {
+	t.Helper()
+	all, err := readVectors()
+	if err != nil {
+		t.Fatal(err)
 	}
 	if len(all) < 2800 {
 		t.Fatalf("%d recorded frames: the file is cut short", len(all))

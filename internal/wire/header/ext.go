@@ -42,6 +42,10 @@ const (
 	ExtRanges   = "oRanges"
 	ExtAttempts = "oAttempts"
 
+	// ExtOverrun, on 42: a handler of these queues ignores its ended context and
+	// still runs.
+	ExtOverrun = "oOverrun"
+
 	// ExtLane, on sends: the lane of the ordering key; ExtLaneEpoch the epoch of
 	// the lane map that gave the queue.
 	ExtLane      = "oLane"
