@@ -187,6 +187,7 @@ func play(t *testing.T, r *rig, frames []recorded) {
 			if err := p.conn.Send(req); err != nil {
 				t.Fatal(err)
 			}
+			synctest.Wait() // until it is stored
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)

@@ -37,7 +37,13 @@ type rig struct {
 
 func newRig(t *testing.T, change func(*Config)) *rig {
 	t.Helper()
-	r := &rig{t: t, net: memnet.New(), dir: t.TempDir()}
+	return newRigOn(t, memnet.New(), change)
+}
+
+// newRigOn is newRig on a network that is there already.
+func newRigOn(t *testing.T, n *memnet.Network, change func(*Config)) *rig {
+	t.Helper()
+	r := &rig{t: t, net: n, dir: t.TempDir()}
 	host := r.net.Host("broker-a")
 	r.cfg = Config{
 		ListenAddr: testAddr, Dir: r.dir, Listen: host.Listen, Dial: host.Dial,
