@@ -48,10 +48,10 @@ type Limits struct {
 	// 120 s.
 	IdleTimeout time.Duration
 	// FrameTimeout closes a connection whose peer has begun a frame and does
-	// not finish it: 30 s.
+	// not finish it: 30 s, and a second more for each 256 KiB announced.
 	FrameTimeout time.Duration
-	// WriteTimeout closes a connection whose peer takes nothing of what is
-	// written: 30 s.
+	// WriteTimeout closes a connection whose peer does not take what is
+	// written: 30 s, and a second more for each 256 KiB of one batch.
 	WriteTimeout time.Duration
 }
 

@@ -28,6 +28,6 @@
 // not read until some are answered; the peer slows itself down only. When the
 // requests of all connections reach the total, small requests go on and large
 // ones are answered SYSTEM_BUSY without being held. A peer that does not read
-// its answers is closed once MaxQueuedBytes of them wait or none was taken for
-// WriteTimeout.
+// its answers is closed once MaxQueuedBytes of them wait or a batch was not
+// taken within WriteTimeout.
 package transport
