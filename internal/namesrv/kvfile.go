@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 
 	"github.com/orderlymq/orderly/internal/vfs"
 )
@@ -33,7 +34,7 @@ func (f kvFile) name() string { return path.Join(f.dir, kvFileName) }
 
 // load returns the items kept, nil if there is no file.
 func (f kvFile) load() (map[string]map[string]string, error) {
-	if err := f.fs.MkdirAll(f.dir); err != nil {
+	if err := f.makeDir(); err != nil {
 		return nil, fmt.Errorf("make the name server's directory: %w", err)
 	}
 	b, err := f.read()
@@ -48,6 +49,26 @@ func (f kvFile) load() (map[string]map[string]string, error) {
 		return nil, fmt.Errorf("read %s: it is no KV configuration (%w): repair it or move it away", f.name(), err)
 	}
 	return c.ConfigTable, nil
+}
+
+// makeDir makes the directory, and each one it makes durable.
+func (f kvFile) makeDir() error {
+	var made []string // parents of what is missing, innermost first
+	for dir := f.dir; ; dir = path.Dir(dir) {
+		if _, err := f.fs.Stat(dir); err == nil || dir == path.Dir(dir) {
+			break
+		}
+		made = append(made, path.Dir(dir))
+	}
+	if err := f.fs.MkdirAll(f.dir); err != nil {
+		return err
+	}
+	for _, dir := range slices.Backward(made) {
+		if err := f.fs.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f kvFile) read() ([]byte, error) {
