@@ -129,6 +129,14 @@ func (m *member) leave() {
 	told.Wait()
 }
 
+// Shortest times between commits of a queue. What was handled and not yet
+// committed when a process dies is handled again, so it is short; a stock
+// broker takes commits one way and writes them every 5 s anyhow.
+const (
+	commitEvery      = 10 * time.Millisecond
+	commitEveryStock = time.Second
+)
+
 // laneConfig is how a queue at b is consumed.
 func (m *member) laneConfig(b *broker) order.LaneConfig {
 	cfg := order.LaneConfig{
@@ -136,6 +144,12 @@ func (m *member) laneConfig(b *broker) order.LaneConfig {
 		Stock:    !b.ours() || !m.cfg.locks(),
 		MaxCount: m.cfg.MaxCached, MaxBytes: int64(m.cfg.MaxCachedBytes), PullWait: m.cfg.PullInterval,
 		CommitEvery: m.cfg.CommitInterval, MaxAttempts: m.cfg.MaxAttempts,
+	}
+	if cfg.CommitEvery == 0 {
+		cfg.CommitEvery = commitEvery
+		if cfg.Stock {
+			cfg.CommitEvery = commitEveryStock
+		}
 	}
 	if m.cfg.MaxAttempts > 0 {
 		cfg.Poison = order.PoisonLetter

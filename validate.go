@@ -133,7 +133,6 @@ func (c ConsumerConfig) complete() (ConsumerConfig, error) {
 	c.PullBatch = or(c.PullBatch, 32)
 	c.MaxCached = or(c.MaxCached, 1000)
 	c.MaxCachedBytes = or(c.MaxCachedBytes, 100<<20)
-	c.CommitInterval = or(c.CommitInterval, time.Second)
 	if c.Backoff == nil {
 		c.Backoff = func(int) time.Duration { return time.Second }
 	}
