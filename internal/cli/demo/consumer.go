@@ -136,11 +136,13 @@ func fail(ctx context.Context, rep *record.Reporter, call int, err error) error 
 	return errors.Join(err, rep.End(context.WithoutCancel(ctx), call, true))
 }
 
-// workTime is 5 to 20 ms, the same for a message whoever handles it.
+// workTime is 5 to 20 ms, more often short than long, and the same for a
+// message whoever handles it.
 func workTime(key string, seq int) time.Duration {
 	f := fnv.New32a()
 	fmt.Fprintf(f, "%s/%d", key, seq)
-	return 5*time.Millisecond + time.Duration(f.Sum32()%15_001)*time.Microsecond
+	part := float64(f.Sum32()%1001) / 1000
+	return 5*time.Millisecond + time.Duration(15*part*part*float64(time.Millisecond))
 }
 
 func pause(ctx context.Context, d time.Duration) error {
