@@ -27,6 +27,9 @@ func TestKVSurvivesACrashAtEveryStep(t *testing.T) {
 			t.Fatalf("crash %v at step %d: %d items, %d were saved", how, steps, n, saved)
 		}
 	}
+	if err := disk.MkdirAll("data/namesrv"); err != nil { // somebody else has made it
+		t.Fatal(err)
+	}
 	if _, err := file(disk).load(); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"slices"
 
 	"github.com/orderlymq/orderly/internal/vfs"
 )
@@ -51,22 +50,24 @@ func (f kvFile) load() (map[string]map[string]string, error) {
 	return c.ConfigTable, nil
 }
 
-// makeDir makes the directory, and each one it makes durable.
+// makeDir makes the directory and makes its name durable, also if somebody
+// else has just made it: the nearest directories above are synced. One further
+// up that may not be read is not ours and was there before.
 func (f kvFile) makeDir() error {
-	var made []string // parents of what is missing, innermost first
-	for dir := f.dir; ; dir = path.Dir(dir) {
-		if _, err := f.fs.Stat(dir); err == nil || dir == path.Dir(dir) {
-			break
-		}
-		made = append(made, path.Dir(dir))
-	}
 	if err := f.fs.MkdirAll(f.dir); err != nil {
 		return err
 	}
-	for _, dir := range slices.Backward(made) {
-		if err := f.fs.SyncDir(dir); err != nil {
+	const levels = 3
+	dir := f.dir
+	for range levels {
+		up := path.Dir(dir)
+		if up == dir {
+			return nil
+		}
+		if err := f.fs.SyncDir(up); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
+		dir = up
 	}
 	return nil
 }
