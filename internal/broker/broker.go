@@ -44,7 +44,7 @@ type Broker struct {
 	storeHost     netip.AddrPort
 	ids           *msg.IDGenerator
 	delays        msg.DelayLevels
-	ownProperties []ownProperty
+	ownProperties string
 	handlers      map[int32]*handler
 	served        order.Time // when it began to serve
 	vipPort       int32
@@ -74,7 +74,7 @@ func New(cfg Config) (*Broker, error) {
 	}
 	b := &Broker{
 		cfg: cfg, log: cfg.Logger, clock: newClock(cfg),
-		ownProperties: newOwnProperties(cfg),
+		ownProperties: ownProperties(cfg),
 		handlers:      handlerTable(),
 		pool:          newPool(cfg.Readers),
 		conns:         map[order.LinkID]*conn{},

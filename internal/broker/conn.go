@@ -144,10 +144,11 @@ func (c *conn) next() (req *wire.Command, end bool) {
 // remember notes that the connection takes part in a group, so that its end is
 // told to the group. It reports false if the connection takes part in too many.
 func (c *conn) remember(g *group) bool {
-	if _, ok := c.touched[g.name]; ok {
+	have := c.touched[g.name]
+	if have == g {
 		return true
 	}
-	if len(c.touched) >= c.b.cfg.MaxGroupsOfConn {
+	if have == nil && len(c.touched) >= c.b.cfg.MaxGroupsOfConn {
 		return false
 	}
 	c.touched[g.name] = g

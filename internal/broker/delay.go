@@ -11,17 +11,14 @@ import (
 
 // delayRule sends a message with a delay level through the schedule topic, and
 // refuses what needs a service that this broker does not have.
-func (b *Broker) delayRule(m *msg.Message) error {
-	if level := msg.DelayLevel(m.Properties); level > 0 {
-		b.schedule(m, level)
+func (b *Broker) delayRule(m *msg.Message, t *traits) error {
+	switch {
+	case t.delay > 0:
+		b.schedule(m, t.delay)
 		return nil
-	}
-	for _, name := range []string{msg.PropTimerDelaySec, msg.PropTimerDelayMs, msg.PropTimerDeliverMs} {
-		if _, ok := m.Property(name); ok {
-			return &sendError{wire.SystemError, "timer messages are not enabled on this broker: use a delay level"}
-		}
-	}
-	if half, _ := m.Property(msg.PropTransaction); half == "true" || m.SysFlag&msg.FlagTransactionMask != 0 {
+	case t.timer:
+		return &sendError{wire.SystemError, "timer messages are not enabled on this broker: use a delay level"}
+	case t.half || m.SysFlag&msg.FlagTransactionMask != 0:
 		return &sendError{wire.NoPermission, "the broker[" + b.cfg.Name + "] sending transaction message is forbidden"}
 	}
 	return nil

@@ -3,9 +3,6 @@
 package broker
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/orderlymq/orderly/internal/msg"
 	"github.com/orderlymq/orderly/internal/order"
 	"github.com/orderlymq/orderly/internal/wire"
@@ -91,19 +88,6 @@ func (m *members) remove(id order.LinkID) bool {
 	_, ok := m.links[id]
 	delete(m.links, id)
 	return ok
-}
-
-// all lists the connections by client id.
-func (m *members) all() []memberLink { return sortedLinks(m.links) }
-
-// subscriptions lists what the group reads, by topic.
-func (m *members) subscriptions() []msg.Subscription {
-	var out []msg.Subscription
-	for _, s := range m.subs {
-		out = append(out, s.Subscription)
-	}
-	slices.SortFunc(out, func(a, b msg.Subscription) int { return cmp.Compare(a.Topic, b.Topic) })
-	return out
 }
 
 // announce tells all members that they should look again at who is there and

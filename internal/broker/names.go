@@ -3,8 +3,6 @@
 package broker
 
 import (
-	"strings"
-
 	"github.com/orderlymq/orderly/internal/msg"
 )
 
@@ -25,9 +23,3 @@ func (b *Broker) isSystemTopic(topic string) bool {
 }
 
 func (b *Broker) replyTopic() string { return b.cfg.Cluster + msg.ReplyTopicSuffix }
-
-// ownedTopic says whether the topic belongs to a group: retries and dead
-// letters come and go with it.
-func ownedTopic(topic string) bool {
-	return strings.HasPrefix(topic, msg.RetryPrefix) || strings.HasPrefix(topic, msg.DLQPrefix)
-}

@@ -65,7 +65,7 @@ func (b *Broker) resetTargets(topic *meta.Topic, h *header.InvokeBrokerToResetOf
 		switch ms := h.Timestamp.Or(-1); {
 		case h.Offset.Set && h.QueueID.Or(-1) >= 0:
 			if at = h.Offset.Value; at < low || at > high {
-				return nil, fmt.Errorf("Target offset %d not in consume queue range [%d-%d]", at, low, high)
+				return nil, fmt.Errorf("target offset %d not in consume queue range [%d-%d]", at, low, high)
 			}
 		case ms >= 0:
 			found, err := b.store.OffsetAtTime(h.Topic, id, ms, false)

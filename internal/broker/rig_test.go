@@ -17,6 +17,7 @@ import (
 	"github.com/orderlymq/orderly/internal/msg"
 	"github.com/orderlymq/orderly/internal/store"
 	"github.com/orderlymq/orderly/internal/transport"
+	"github.com/orderlymq/orderly/internal/vfs"
 	"github.com/orderlymq/orderly/internal/wire"
 	"github.com/orderlymq/orderly/internal/wire/body"
 	"github.com/orderlymq/orderly/internal/wire/header"
@@ -26,11 +27,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const testAddr = "broker-a:10911"
 
-// rig is a broker on a memory network, its data in a directory of the test.
+// rig is a broker on a memory network, its disk in memory too.
 type rig struct {
 	t   *testing.T
 	net *memnet.Network
-	dir string
+	fs  *vfs.Faulty
 	cfg Config
 	b   *Broker
 }
@@ -43,10 +44,10 @@ func newRig(t *testing.T, change func(*Config)) *rig {
 // newRigOn is newRig on a network that is there already.
 func newRigOn(t *testing.T, n *memnet.Network, change func(*Config)) *rig {
 	t.Helper()
-	r := &rig{t: t, net: n, dir: t.TempDir()}
+	r := &rig{t: t, net: n, fs: vfs.NewFaulty(vfs.NewMem())}
 	host := r.net.Host("broker-a")
 	r.cfg = Config{
-		ListenAddr: testAddr, Dir: r.dir, Listen: host.Listen, Dial: host.Dial,
+		ListenAddr: testAddr, Dir: "data", FS: r.fs, Listen: host.Listen, Dial: host.Dial,
 		SegmentSize: 1 << 20, SyncMode: store.Async,
 		Store:  func(o *store.Options) { o.FillAhead = 64 << 10; o.TailCache = 1 << 20 },
 		Limits: Limits{MaxMessageSize: 256 << 10},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 
 	"github.com/orderlymq/orderly/internal/msg"
 	"github.com/orderlymq/orderly/internal/route"
@@ -195,8 +196,9 @@ func (b *Broker) fillOne(s *sending, h *header.SendMessage) error {
 	if err := b.retryRule(s, h, m); err != nil {
 		return err
 	}
-	b.completeProperties(s, m)
-	return b.delayRule(m)
+	t := traitsOf(m.Properties)
+	b.completeProperties(s, m, &t)
+	return b.delayRule(m, &t)
 }
 
 func (b *Broker) checkSize(body, properties int) error {
@@ -206,47 +208,64 @@ func (b *Broker) checkSize(body, properties int) error {
 	return nil
 }
 
-// completeProperties adds what the broker knows of every message.
-func (b *Broker) completeProperties(s *sending, m *msg.Message) {
-	p := msg.DeleteProperty(m.Properties, msg.PropPopCheckpoint)
-	if p != "" && p[len(p)-1] != 2 {
-		p += "\x02"
-	}
-	key, ok := msg.Property(p, msg.PropUniqueKey)
-	if !ok {
-		key = b.ids.Next()
-		p += msg.PropUniqueKey + "\x01" + key + "\x02"
-	}
-	s.key = key
-	m.Properties = withOwn(p, b.ownProperties)
+// traits are the properties of a message that the broker looks at, found in
+// one pass over them.
+type traits struct {
+	key         string // UNIQ_KEY
+	delay       int    // delay level, 0: none
+	foreign     bool   // it carries properties that are the broker's to add or remove
+	timer, half bool
 }
 
-// withOwn adds the broker's properties; a message that went through a broker
-// before has them replaced.
-func withOwn(p string, own []ownProperty) string {
-	n := len(p)
-	for i := range own {
-		if _, ok := msg.Property(p, own[i].name); ok {
-			p = msg.DeleteProperty(p, own[i].name)
-			n = len(p)
+func traitsOf(properties string) (t traits) {
+	for name, value := range msg.Properties(properties) {
+		switch name {
+		case msg.PropUniqueKey:
+			t.key = value
+		case msg.PropDelay:
+			n, err := strconv.Atoi(value)
+			if t.delay = max(n, 0); err != nil {
+				t.delay = 0
+			}
+		case msg.PropRegion, msg.PropTraceOn, msg.PropCluster, msg.PropPopCheckpoint:
+			t.foreign = true
+		case msg.PropTimerDelaySec, msg.PropTimerDelayMs, msg.PropTimerDeliverMs:
+			t.timer = true
+		case msg.PropTransaction:
+			t.half = value == "true"
 		}
-		n += len(own[i].text)
 	}
-	out := make([]byte, 0, n)
-	out = append(out, p...)
-	for i := range own {
-		out = append(out, own[i].text...)
-	}
-	return string(out)
+	return t
 }
 
-// ownProperty is a property that the broker adds to each message, ready to be
-// appended.
-type ownProperty struct{ name, text string }
-
-func newOwnProperties(cfg Config) []ownProperty {
-	prop := func(name, value string) ownProperty { return ownProperty{name, name + "\x01" + value + "\x02"} }
-	return []ownProperty{
-		prop(msg.PropRegion, regionID), prop(msg.PropTraceOn, "true"), prop(msg.PropCluster, cfg.Cluster),
+// completeProperties adds what the broker knows of every message, and a unique
+// key if the sender gave none. A message that went through a broker before has
+// that one's properties replaced.
+func (b *Broker) completeProperties(s *sending, m *msg.Message, t *traits) {
+	p := m.Properties
+	if t.foreign {
+		for _, name := range []string{msg.PropPopCheckpoint, msg.PropRegion, msg.PropTraceOn, msg.PropCluster} {
+			p = msg.DeleteProperty(p, name)
+		}
 	}
+	out := make([]byte, 0, len(p)+len(b.ownProperties)+64)
+	out = append(out, p...)
+	if p != "" && p[len(p)-1] != propertyEnd {
+		out = append(out, propertyEnd)
+	}
+	if s.key = t.key; t.key == "" {
+		s.key = b.ids.Next()
+		out = msg.AppendProperty(out, msg.PropUniqueKey, s.key)
+	}
+	m.Properties = string(append(out, b.ownProperties...))
+}
+
+// propertyEnd ends each pair of a property string.
+const propertyEnd = 2
+
+// ownProperties are the properties that the broker adds to each message.
+func ownProperties(cfg Config) string {
+	p := msg.AppendProperty(nil, msg.PropRegion, regionID)
+	p = msg.AppendProperty(p, msg.PropTraceOn, "true")
+	return string(msg.AppendProperty(p, msg.PropCluster, cfg.Cluster))
 }
