@@ -80,3 +80,9 @@ type LeaseStats struct {
 	Pauses    uint64 // pauses of the broker that were noticed
 	Takeovers uint64 // leases ended by time
 }
+
+// Held reports whether anybody holds q.
+func (t *Leases) Held(q Queue) bool {
+	le := t.queues[q]
+	return le != nil && le.holder != nil
+}
