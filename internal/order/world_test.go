@@ -32,6 +32,9 @@ type world struct {
 	applied  int              // changes stored, for the record
 	bad      string           // the first broken promise
 	log      func(string)     // nil: no trace
+
+	faults faults // of the exhaustive search: what may still go wrong
+	path   *step
 }
 
 type worldConfig struct {
