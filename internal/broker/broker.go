@@ -59,6 +59,7 @@ type Broker struct {
 	scheduler *scheduler
 	stats     stats
 	misplaced quiet
+	unlocked  quiet
 	oddCodes  quietCodes
 
 	mu      sync.Mutex

@@ -140,11 +140,12 @@ func (g *group) settled(f func(error)) {
 	g.flush()
 }
 
-// pull asks the table about a pull. The answer needs no writing.
-func (g *group) pull(ev *order.LeaseEvent) order.LeaseAction {
+// pull asks the table about a pull. The answer needs no writing. Held says
+// whether anybody holds the queue.
+func (g *group) pull(ev *order.LeaseEvent) (answer order.LeaseAction, held bool) {
 	ev.Kind = order.LeasePull
 	g.mu.Lock()
-	answer := order.LeaseAction{Kind: order.LeasePark}
+	answer = order.LeaseAction{Kind: order.LeasePark}
 	acts := g.leases.Step(g.b.clock.now(), ev, g.buf[:0])
 	g.buf = acts
 	var w *work
@@ -162,11 +163,12 @@ func (g *group) pull(ev *order.LeaseEvent) order.LeaseAction {
 			g.change(w, act)
 		}
 	}
+	held = g.leases.Held(ev.Queue)
 	g.mu.Unlock()
 	if w != nil {
 		g.flush()
 	}
-	return answer
+	return answer, held
 }
 
 // whyText says a reason in words.

@@ -111,6 +111,24 @@ func (s *holds) dropConn(c *conn) []*hold {
 	return s.takeAll(c.holds)
 }
 
+// awake removes and returns all holds that a message may end.
+func (s *holds) awake() []*hold {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*hold
+	for _, q := range s.byQueue {
+		for h := range q {
+			if !h.deaf {
+				all = append(all, h)
+			}
+		}
+	}
+	for _, h := range all {
+		s.remove(h)
+	}
+	return all
+}
+
 // close removes and returns all holds, and takes no more.
 func (s *holds) close() []*hold {
 	s.mu.Lock()

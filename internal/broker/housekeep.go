@@ -6,6 +6,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/orderlymq/orderly/internal/store"
 )
 
 // housekeep does what is due every few seconds until ctx ends.
@@ -19,8 +21,27 @@ func (b *Broker) housekeep(ctx context.Context) {
 		case <-tick.C:
 			b.stats.sample()
 			b.expireClients()
+			b.reopenStore(ctx)
 		}
 	}
+}
+
+// reopenStore tries to lift the fence that a failed write or sync put on the
+// message store. Until it is lifted, sends are refused and reads go on.
+func (b *Broker) reopenStore(ctx context.Context) {
+	health := b.store.Health()
+	if health.State != store.StateFenced {
+		return
+	}
+	b.log.Warn("the message log is fenced after a failed write: reading it back", "cause", health.Err)
+	if err := b.store.Reopen(ctx); err != nil {
+		if ctx.Err() == nil {
+			b.log.Error("the message log stays fenced: check the disk; trying again", "err", err)
+		}
+		return
+	}
+	b.log.Info("the message log takes writes again")
+	b.wake(b.holds.awake()) // what was read back may be what they wait for
 }
 
 // quietCodes keeps complaints about a request code to one line per code.

@@ -46,9 +46,17 @@ func (b *Broker) checkLane(r request, topic *meta.Topic, h *header.SendMessage, 
 				key, want, topic.Name, topic.LaneFunc, s.queue))
 			return false
 		}
-		b.misplaced.note(b, topic, s, key, want)
+		b.reportMisplaced(topic, s, key, want)
 	}
 	return true
+}
+
+func (b *Broker) reportMisplaced(topic *meta.Topic, s *sending, key string, want int32) {
+	if b.misplaced.due(b) {
+		b.log.Warn("keyed messages are sent to other queues than the topic's lane function names: their order is not kept across producers",
+			"topic", topic.Name, "function", topic.LaneFunc.String(), "key", key, "queue", s.queue, "lane's queue", want,
+			"peer", s.c.peer.String(), "so far", b.stats.misplaced.Load())
+	}
 }
 
 // placement is where a topic's keys go.
@@ -58,4 +66,22 @@ func placement(t *meta.Topic) route.Placement {
 		p.Map = route.LaneMap{Epoch: int64(t.Lanes.Epoch), Queue: t.Lanes.Queue}
 	}
 	return p
+}
+
+// reportUnlocked notes that a member of a group reads an ordered topic without
+// holding its queue: it consumes concurrently, and nothing keeps the order of
+// what it handles. Readers that are no members, such as tools, may.
+func (b *Broker) reportUnlocked(p *pulling) {
+	p.group.mu.Lock()
+	link, member := p.group.members.links[p.c.id]
+	clustering := p.group.members.model != broadcasting
+	p.group.mu.Unlock()
+	if !member || !clustering {
+		return
+	}
+	b.stats.unlocked.Add(1)
+	if b.unlocked.due(b) {
+		b.log.Warn("a member reads an ordered topic without a queue lock: it consumes concurrently, order is not kept; let the whole group consume orderly",
+			"group", p.group.name, "topic", p.topic.Name, "client", link.client, "peer", p.c.peer.String())
+	}
 }

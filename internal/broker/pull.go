@@ -149,10 +149,13 @@ func (p *pulling) filterBy(kind, expr string) bool {
 
 // decide asks the group's leases whether the pull may be served.
 func (p *pulling) decide() {
-	act := p.group.pull(&order.LeaseEvent{
+	act, held := p.group.pull(&order.LeaseEvent{
 		Link: p.c.id, Host: p.c.host, Session: order.Token(p.fence.Session.Token), Epoch: order.Epoch(p.fence.Epoch),
 		Queue: p.queue(), Offset: p.h.QueueOffset, Known: true,
 	})
+	if !held && p.topic.Ordered() {
+		p.b.reportUnlocked(p)
+	}
 	switch act.Kind {
 	case order.LeaseFence:
 		p.fail(wire.CodeFenced, fmt.Sprintf("queue %d of %s is held under epoch %d by %q", p.h.QueueID, p.h.Topic, act.Epoch, act.Client))

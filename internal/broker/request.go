@@ -3,6 +3,7 @@
 package broker
 
 import (
+	"context"
 	"errors"
 
 	"github.com/orderlymq/orderly/internal/store"
@@ -75,7 +76,7 @@ func errorCode(err error) int32 {
 	case errors.Is(err, store.ErrTooLarge), errors.Is(err, store.ErrInvalid):
 		return wire.MessageIllegal
 	case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrDiskFull), errors.Is(err, store.ErrFenced),
-		errors.As(err, &fenced), errors.Is(err, errClosing):
+		errors.As(err, &fenced), errors.Is(err, changelog.ErrClosed), errors.Is(err, errClosing), errors.Is(err, context.Canceled):
 		return wire.ServiceNotAvailable
 	case errors.Is(err, errNoGroup):
 		return wire.SubscriptionGroupNotExist

@@ -86,11 +86,15 @@ func (r *rig) start() {
 
 func (r *rig) stop() {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := closeContext()
 	defer cancel()
 	if err := r.b.Close(ctx); err != nil {
 		r.t.Errorf("close: %v", err)
 	}
+}
+
+func closeContext() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), 5*time.Minute)
 }
 
 // restart closes the broker and starts it again on the same data.

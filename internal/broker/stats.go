@@ -9,7 +9,6 @@ import (
 
 	"github.com/orderlymq/orderly/internal/msg"
 	"github.com/orderlymq/orderly/internal/order"
-	"github.com/orderlymq/orderly/internal/store/meta"
 )
 
 // stats counts what the broker does, since its start.
@@ -22,6 +21,7 @@ type stats struct {
 
 	keyless   atomic.Int64 // messages without ordering key for ordered topics
 	misplaced atomic.Int64 // keyed messages on another queue than their lane's
+	unlocked  atomic.Int64 // pulls of ordered topics by members without a lock
 	unknown   atomic.Int64 // requests with a code that nobody serves
 }
 
@@ -84,17 +84,14 @@ type quiet struct {
 	next order.Time
 }
 
-func (q *quiet) note(b *Broker, topic *meta.Topic, s *sending, key string, want int32) {
+// due reports whether the complaint may be made now.
+func (q *quiet) due(b *Broker) bool {
 	now := b.clock.now()
 	q.mu.Lock()
-	due := now >= q.next
-	if due {
-		q.next = now.Add(time.Minute)
+	defer q.mu.Unlock()
+	if now < q.next {
+		return false
 	}
-	q.mu.Unlock()
-	if due {
-		b.log.Warn("keyed messages are sent to other queues than the topic's lane function names: their order is not kept across producers",
-			"topic", topic.Name, "function", topic.LaneFunc.String(), "key", key, "queue", s.queue, "lane's queue", want,
-			"peer", s.c.peer.String(), "so far", b.stats.misplaced.Load())
-	}
+	q.next = now.Add(time.Minute)
+	return true
 }
