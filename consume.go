@@ -100,6 +100,7 @@ func (c *Client) newMember(ctx context.Context, cfg ConsumerConfig, call callbac
 		slots:   make(slots, cfg.Concurrency), callbacks: make(slots, 1),
 		box: newMailbox[func()](), kick: make(chan struct{}, 1), ended: make(chan struct{}),
 		claims: map[string]*claims{}, lanes: map[Queue]*lane{}, want: map[string][]order.Queue{},
+		idleAt: order.Never,
 	}
 	m.handlerCtx = context.WithoutCancel(ctx)
 	if cfg.Ready != nil {
@@ -119,10 +120,10 @@ func (m *member) leave() {
 	var told sync.WaitGroup
 	for _, b := range m.c.brokerList() {
 		told.Add(1)
-		b.leave(m, func(err error) {
+		b.leave(m.cfg.Group, func(err error) {
 			defer told.Done()
 			if err != nil {
-				m.log.Debug("cannot tell the broker of the leave; it will see the link go", "broker", b.name, "err", err)
+				m.log.Debug("cannot tell the broker of the leave; it is told on the next link", "broker", b.name, "err", err)
 			}
 		})
 	}

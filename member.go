@@ -47,6 +47,7 @@ type member struct {
 	want    map[string][]order.Queue // latest assignment, by broker name
 	closing bool
 	bound   order.Time // of handlers, once closing
+	idleAt  order.Time // when the last lane of a closing member ended
 	overrun []Queue
 
 	ready readiness
@@ -81,7 +82,7 @@ func (m *member) backoff(attempt int) time.Duration {
 func (m *member) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for !m.over() {
+	for {
 		select {
 		case <-m.box.wake:
 			for _, f := range m.box.take() {
@@ -93,7 +94,10 @@ func (m *member) run() {
 		for _, c := range m.claims {
 			next = min(next, c.tick(m.c.now()))
 		}
-		m.c.arm(timer, next)
+		if m.over() {
+			break
+		}
+		m.c.arm(timer, min(next, m.giveUpAt()))
 	}
 	for _, f := range m.box.close() {
 		f()
@@ -101,16 +105,32 @@ func (m *member) run() {
 	close(m.ended)
 }
 
+// over reports whether a closing member holds nothing any more. Locks that
+// cannot be given back, because the broker is away or does not answer, are left
+// to the leave, which frees them too.
 func (m *member) over() bool {
 	if !m.closing || len(m.lanes) > 0 {
 		return false
 	}
 	for _, c := range m.claims {
-		if !c.closed {
-			return false
+		if !c.closed && c.b.link.Load() != nil {
+			return m.c.now() >= m.giveUpAt()
 		}
 	}
 	return true
+}
+
+// giveUpAt is when a member that closes and has no lane left waits no longer for
+// answers to its unlocks.
+func (m *member) giveUpAt() order.Time {
+	if !m.closing || len(m.lanes) > 0 {
+		m.idleAt = order.Never
+		return order.Never
+	}
+	if m.idleAt == order.Never {
+		m.idleAt = m.c.now()
+	}
+	return m.idleAt.Add(m.c.cfg.RequestTimeout)
 }
 
 // assign is a new assignment: all queues that should be the member's.

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orderly
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/orderlymq/orderly/embed"
+)
+
+// benchClient is a client of an embedded server with its data on disk.
+func benchClient(b *testing.B, async bool) *Client {
+	b.Helper()
+	server, err := embed.Start(b.Context(), embed.Config{
+		NamesrvAddr: "127.0.0.1:0", BrokerAddr: "127.0.0.1:0", DataDir: b.TempDir(), SegmentSize: 256 << 20, AsyncDisk: async,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, err := Open(b.Context(), Config{NameServers: []string{server.NamesrvAddr()}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			b.Error(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := server.Close(ctx); err != nil {
+			b.Error(err)
+		}
+	})
+	return c
+}
+
+func BenchmarkSend(b *testing.B) {
+	for _, senders := range []int{1, 32} {
+		b.Run(fmt.Sprint("senders-", senders), func(b *testing.B) {
+			c := benchClient(b, false)
+			p, err := c.NewProducer(ProducerConfig{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			body := make([]byte, 1024)
+			var next atomic.Int64
+			var wg sync.WaitGroup
+			b.ReportAllocs()
+			b.ResetTimer()
+			for s := range senders {
+				wg.Go(func() {
+					for next.Add(1) <= int64(b.N) {
+						if _, err := p.Send(b.Context(), &Message{Topic: "bench", OrderingKey: fmt.Sprint(s), Body: body}); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+// BenchmarkDrain reads stored messages with one ordered consumer.
+func BenchmarkDrain(b *testing.B) {
+	c := benchClient(b, true)
+	p, err := c.NewProducer(ProducerConfig{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	body := make([]byte, 1024)
+	for i := 0; i < b.N; i += 500 {
+		var ms []*Message
+		for k := i; k < min(i+500, b.N); k++ {
+			ms = append(ms, &Message{Topic: "bench", OrderingKey: fmt.Sprint(k % 100), Body: body})
+		}
+		if _, err := p.SendBatch(b.Context(), ms); err != nil {
+			b.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(b.Context())
+	var n atomic.Int64
+	b.ReportAllocs()
+	b.ResetTimer()
+	err = c.Consume(ctx, ConsumerConfig{Group: "g", Topic: "bench"}, func(context.Context, *Message) error {
+		if n.Add(1) == int64(b.N) {
+			b.StopTimer()
+			cancel()
+		}
+		return nil
+	})
+	if err != nil {
+		b.Error(err)
+	}
+}
