@@ -20,6 +20,7 @@ type queue struct {
 	mu      sync.Mutex
 	next    int64
 	mark    int64 // async mode: next may grow up to this without a new mark
+	raised  int64 // by RaiseFloor, for Reopen
 	min     int64
 	max     int64
 	floor   int64 // messages below were dropped for good
@@ -75,12 +76,13 @@ func (q *queue) pushLocked(offset int64, u unit) (first bool) {
 // empty reports that no message is there to be read. Callers hold mu.
 func (q *queue) empty() bool { return len(q.disk) == 0 && len(q.mem) == 0 || q.min >= q.max }
 
-// bounds returns the readable range.
+// bounds returns the readable range. Messages that have an offset and are not
+// readable yet are beyond it: who starts at an end must not pass them over.
 func (q *queue) bounds() (lo, hi int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.empty() {
-		return q.next, q.next
+		return q.max, q.max
 	}
 	return q.min, q.max
 }
@@ -89,10 +91,22 @@ func (q *queue) bounds() (lo, hi int64) {
 func (q *queue) raise(to int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.raised = max(q.raised, to)
+	q.lift(to)
+}
+
+// lift makes next at least to, and what readers see of it as well unless
+// messages are on their way, which they would pass over. mu is held.
+func (q *queue) lift(to int64) {
+	idle := q.next == q.max
 	q.next = max(q.next, to)
-	if q.empty() {
-		q.min, q.max = q.next, q.next
+	if !idle {
+		return
 	}
+	if q.empty() {
+		q.min = q.next
+	}
+	q.max = q.next
 }
 
 // find looks for the first message at or after the offset: its units from
