@@ -52,7 +52,6 @@ type broker struct {
 	again   bool // the groups changed while a heartbeat was under way
 	joined  bool // session and members know of the present link
 	waiting []func(error)
-	owed    map[string]bool // groups that were left without the broker's knowing
 }
 
 type brokerKind int32
@@ -68,7 +67,7 @@ var errNoLink = errors.New("no connection to the broker")
 func newBroker(c *Client, name string) *broker {
 	return &broker{
 		c: c, name: name, log: c.log.With("broker", name), box: newMailbox[func()](),
-		held: map[string]bool{}, owed: map[string]bool{}, backoff: firstRetry,
+		held: map[string]bool{}, backoff: firstRetry,
 	}
 }
 
@@ -266,7 +265,6 @@ func (b *broker) join() {
 		return
 	}
 	b.joined = true
-	b.payOwed()
 	if b.core != nil {
 		b.step(order.SessionEvent{Kind: order.SessionConnected})
 	} else {

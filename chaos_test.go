@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -76,14 +75,13 @@ func (c *chaos) play() {
 		time.Sleep(time.Duration(1000+c.rnd.IntN(4000)) * time.Millisecond)
 		c.fault()
 	}
-	c.r.healLiving(c.isDead)
+	c.r.net.HealAll()
 	sending.Wait()
 	must(c.t, producer.Close(c.t.Context()))
 	time.Sleep(40 * time.Second) // room for the slowest take-over and all retries
 	for _, m := range c.members {
 		m.run.stop()
 	}
-	c.r.net.HealAll()
 	for _, m := range c.members {
 		if err := <-m.run.ended; err != nil {
 			c.t.Errorf("member %s: %v", m.name, err)
@@ -230,9 +228,7 @@ func (c *chaos) fault() {
 
 func (c *chaos) heal(m *chaosMember, after time.Duration) {
 	time.AfterFunc(after, func() {
-		if !c.isDead(m.name) {
-			c.r.net.Heal(m.name, brokerHost)
-		}
+		c.r.net.Heal(m.name, brokerHost)
 	})
 }
 
@@ -241,20 +237,5 @@ func (c *chaos) kill(m *chaosMember) {
 	c.dead[m.name] = true
 	c.history.Kills = append(c.history.Kills, check.Kill{Consumer: m.name, At: c.now()})
 	c.mu.Unlock()
-	c.r.net.Kill(m.name)
-	c.r.net.Partition([]string{m.name}, []string{brokerHost, "ns"})
-}
-
-// healLiving ends all faults but those of the dead.
-func (r *realCluster) healLiving(dead func(string) bool) {
-	var gone []string
-	for i := range 20 {
-		if name := fmt.Sprint("c", i); dead(name) {
-			gone = append(gone, name)
-		}
-	}
-	r.net.HealAll()
-	if gone = slices.Clip(gone); len(gone) > 0 {
-		r.net.Partition(gone, []string{brokerHost, "ns"})
-	}
+	c.r.kill(m.name)
 }

@@ -250,13 +250,6 @@ func (c *Client) addMember(m *member) error {
 	return nil
 }
 
-// taken reports whether a consumer of the group is in this client.
-func (c *Client) taken(group string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.groups[group]
-}
-
 // release lets the group be joined again.
 func (c *Client) release(m *member) {
 	c.mu.Lock()

@@ -76,3 +76,29 @@ func TestRealClientCloseEndsEverything(t *testing.T) {
 		j.check(t, 10, 2, false)
 	})
 }
+
+// A leave that could not be told, because the link was down, is seen when it is
+// up again, although the client's session lives on for its other groups.
+func TestRealLeaveIsSeenOnTheNextLink(t *testing.T) {
+	inRealBubble(t, 1, func(t *testing.T, r *realCluster) {
+		p := newProducer(t, r.client("p"), ProducerConfig{})
+		c := r.client("c")
+		j := newJournal()
+		left := consume(t, c, ConsumerConfig{}, newJournal().handler(0))
+		stays := consume(t, c, ConsumerConfig{Group: "other"}, newJournal().handler(0))
+		time.Sleep(3 * time.Second)
+		next := consume(t, r.client("c2"), ConsumerConfig{}, j.handler(0))
+		time.Sleep(3 * time.Second)
+		r.net.Reset("c", brokerHost)
+		r.net.Cut("c", brokerHost)
+		time.Sleep(100 * time.Millisecond)
+		must(t, left.end())
+		r.net.Heal("c", brokerHost)
+		time.Sleep(5 * time.Second)
+		fill(t, p, 1, 0, 5)
+		time.Sleep(time.Second)
+		j.check(t, 1, 5, false)
+		must(t, next.end())
+		must(t, stays.end())
+	})
+}

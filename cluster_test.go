@@ -4,6 +4,9 @@ package orderly
 
 import (
 	"context"
+	"errors"
+	"net"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,6 +27,8 @@ type realCluster struct {
 	net *memnet.Network
 	dir string
 	b   *brokerd.Broker
+
+	dead sync.Map // hosts that were killed
 }
 
 // inRealBubble runs f in a synctest bubble with a cluster that has an ordered
@@ -85,5 +90,18 @@ func (r *realCluster) client(host string) *Client {
 }
 
 func (r *realCluster) config(host string) Config {
-	return Config{NameServers: []string{"ns:9876"}, Dial: r.net.Host(host).Dial, InstanceName: host, Logger: testLogger(host)}
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if _, dead := r.dead.Load(host); dead {
+			return nil, errors.New("the host is dead")
+		}
+		return r.net.Host(host).Dial(ctx, network, addr)
+	}
+	return Config{NameServers: []string{"ns:9876"}, Dial: dial, InstanceName: host, Logger: testLogger(host)}
+}
+
+// kill ends the links of a host as the death of its process does, and lets it
+// make no others.
+func (r *realCluster) kill(host string) {
+	r.dead.Store(host, true)
+	r.net.Kill(host)
 }

@@ -123,7 +123,7 @@ func (m *member) leave() {
 		b.leave(m.cfg.Group, func(err error) {
 			defer told.Done()
 			if err != nil {
-				m.log.Debug("cannot tell the broker of the leave; it is told on the next link", "broker", b.name, "err", err)
+				m.log.Debug("cannot tell the broker of the leave; it sees it on the next link", "broker", b.name, "err", err)
 			}
 		})
 	}

@@ -110,32 +110,15 @@ func (b *broker) position(ctx context.Context, group string, q Queue) (int64, er
 }
 
 // leave tells the broker that a group has one member less. The caller has taken
-// the member off the client's list before. done (which may be nil) runs unless
-// the client ends first. What cannot be told is told on the next link: the
-// session lives on, and with it the broker's belief.
+// the member off the client's list before, so the next link's heartbeat does not
+// name the group: what cannot be told now is seen then. done runs unless the
+// client ends first.
 func (b *broker) leave(group string, done func(error)) {
 	b.do(func() {
 		h := &header.UnregisterClient{ClientID: b.c.id, ConsumerGroup: group}
 		cmd := b.named(wire.NewRequest(wire.ReqUnregisterClient, h, nil))
-		b.requestAsync(cmd, b.c.cfg.RequestTimeout, func(_ *wire.Command, err error) {
-			if err != nil {
-				b.do(func() { b.owed[group] = true })
-			}
-			if done != nil {
-				done(err)
-			}
-		})
+		b.requestAsync(cmd, b.c.cfg.RequestTimeout, func(_ *wire.Command, err error) { done(err) })
 	})
-}
-
-// payOwed tells what could not be told on links before this one.
-func (b *broker) payOwed() {
-	for group := range b.owed {
-		delete(b.owed, group)
-		if !b.c.taken(group) {
-			b.leave(group, nil)
-		}
-	}
 }
 
 // sendBack asks the broker to put r into the group's retry topic, or with

@@ -58,8 +58,7 @@ func TestRealKilledOwnerIsFollowedWithinTheGrace(t *testing.T) {
 		fill(t, p, 10, 0, 10)
 		time.Sleep(5 * time.Second)
 		dead.Store(true)
-		r.net.Kill("c1")
-		r.net.Partition([]string{"c1"}, []string{brokerHost, "ns"})
+		r.kill("c1")
 		last.Store(time.Now().UnixNano())
 		go func() {
 			for i := 10; i < 20; i++ {
@@ -72,9 +71,7 @@ func TestRealKilledOwnerIsFollowedWithinTheGrace(t *testing.T) {
 		j.check(t, 10, 20, true)
 		time.Sleep(20 * time.Second)
 		must(t, other.end())
-		victim.stop()
-		r.net.HealAll()
-		<-victim.ended
+		must(t, victim.end())
 	})
 }
 
