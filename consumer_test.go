@@ -553,3 +553,67 @@ func TestConfigFaultsAreNamed(t *testing.T) {
 		must(t, other.Close())
 	})
 }
+
+func TestConsumeFromTwoBrokersAndGrowth(t *testing.T) {
+	inBubble(t, 2, func(t *testing.T, fake *fakeCluster) {
+		p := newProducer(t, fake.client("p"), ProducerConfig{})
+		queues, err := p.c.Queues(t.Context(), "t")
+		must(t, err)
+		if len(queues) != 4 || queues[0].String() != "t/broker-a/0" || queues[3].String() != "t/broker-b/1" {
+			t.Errorf("queues %v", queues)
+		}
+		j := newJournal()
+		var mu sync.Mutex
+		assigned := map[Queue]int{}
+		cfg := ConsumerConfig{
+			OnAssign: func(qs []Queue) { mu.Lock(); assigned[qs[0]]++; mu.Unlock() },
+			OnRevoke: func(qs []Queue) { mu.Lock(); assigned[qs[0]]--; mu.Unlock() },
+		}
+		one := consume(t, fake.client("c1"), cfg, j.handler(time.Millisecond))
+		two := consume(t, fake.client("c2"), cfg, j.handler(time.Millisecond))
+		fill(t, p, 20, 0, 20)
+		fake.mu.Lock()
+		fake.topics["t"] = 3
+		fake.mu.Unlock()
+		time.Sleep(90 * time.Second)
+		mu.Lock()
+		if len(assigned) != 6 {
+			t.Errorf("after the topic has grown: %d queues assigned, want 6", len(assigned))
+		}
+		for q, n := range assigned {
+			if n != 1 {
+				t.Errorf("%v is assigned %d times", q, n)
+			}
+		}
+		mu.Unlock()
+		must(t, one.end())
+		must(t, two.end())
+		for q, n := range assigned {
+			if n != 0 {
+				t.Errorf("%v is still assigned", q)
+			}
+		}
+		j.check(t, 20, 20, false)
+	}, "broker-a", "broker-b")
+}
+
+// Two processes on one machine: the second takes over a stock broker's queues
+// only when the first one's locks have lapsed.
+func TestStockTakeOver(t *testing.T) {
+	inBubble(t, 2, func(t *testing.T, fake *fakeCluster) {
+		p := newProducer(t, fake.client("p"), ProducerConfig{})
+		j := newJournal()
+		one := consume(t, fake.client("c1"), ConsumerConfig{}, j.handler(time.Millisecond))
+		time.Sleep(5 * time.Second)
+		two := consume(t, fake.client("c2"), ConsumerConfig{}, j.handler(time.Millisecond))
+		time.Sleep(5 * time.Second)
+		fake.net.Kill("c1")
+		fake.net.Partition([]string{"c1"}, []string{"broker-a", "ns"})
+		fill(t, p, 10, 0, 5)
+		time.Sleep(70 * time.Second)
+		j.check(t, 10, 5, false)
+		must(t, two.end())
+		fake.net.HealAll()
+		must(t, one.end())
+	})
+}
