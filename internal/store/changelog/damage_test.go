@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/orderlymq/orderly/internal/vfs"
 )
@@ -108,13 +110,115 @@ func TestHoleInTheUnsyncedTailDropsTheRest(t *testing.T) {
 	if l.Recovery().Dropped == 0 {
 		t.Error("nothing dropped")
 	}
-	// Records of the same length take the places of the old ones: were record
-	// 9 still there, it would come back.
-	fill(t, l, h, 8, 8)
 	mustClose(t, l)
 	l, h = mustOpen(t, o)
-	wantRecords(t, h, 8)
+	wantRecords(t, h, 7)
 	mustClose(t, l)
+}
+
+// What was dropped does not come back, even when new records end just where an
+// old one, of the number that is due, began.
+func TestDroppedRecordsStayAway(t *testing.T) {
+	o := options(t.TempDir())
+	o.SegmentSize = 64 << 10
+	file := crashed(t, o, 5, 12)
+	edit(t, file, func(b []byte) []byte {
+		hole := bytes.Index(b, []byte(payload(8)))
+		clear(b[hole : hole+8])
+		return b
+	})
+	for size := 1; size < 2*frameSize(len(payload(8))); size += frameAlign {
+		o.Dir = copyDir(t, filepath.Dir(file))
+		l, h := mustOpen(t, o)
+		wantRecords(t, h, 7)
+		if err := h.add(t.Context(), l, strings.Repeat("n", size), false); err != nil {
+			t.Fatal(err)
+		}
+		after := o
+		after.Dir = copyDir(t, o.Dir)
+		mustClose(t, l)
+		l, h = mustOpen(t, after)
+		if len(h.records) != 8 || h.records[7] != strings.Repeat("n", size) {
+			t.Errorf("new record of %d bytes: %d records", size, len(h.records))
+		}
+		mustClose(t, l)
+	}
+}
+
+// Whole frames that do not follow each other.
+func TestGapBetweenFrames(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		frames []frame
+		want   int
+		lost   uint64 // 0: torn
+	}{
+		{"record never synced", []frame{{kind: frameRecord, seq: 1}, {kind: frameRecord, seq: 3}}, 1, 0},
+		{"record synced", []frame{{kind: frameRecord, seq: 1}, {kind: frameRecord, seq: 3, synced: 2}}, 1, 2},
+		{"record twice", []frame{{kind: frameRecord, seq: 1}, {kind: frameRecord, seq: 1}}, 1, 0},
+		{"mark behind", []frame{{kind: frameRecord, seq: 1}, {kind: frameMark, seq: 2}}, 1, 0},
+		{"mark says synced", []frame{{kind: frameRecord, seq: 1}, {kind: frameMark, seq: 2, synced: 2}}, 1, 2},
+		{"old mark", []frame{{kind: frameRecord, seq: 1}, {kind: frameMark, seq: 0}, {kind: frameRecord, seq: 2}}, 2, 0},
+		{"item of a snapshot", []frame{{kind: frameRecord, seq: 1}, {kind: frameItem, seq: 2}}, 1, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := options(t.TempDir())
+			b := appendFileHeader(nil, segmentMagic, o.ID, 0)
+			for _, f := range c.frames {
+				var at int
+				b, at = begin(b)
+				b = newChecksum(o.ID).finish(append(b, payload(int(f.seq))...), at, f.kind, f.seq, f.synced)
+			}
+			if err := os.WriteFile(filepath.Join(o.Dir, fileName(1, segmentExt)), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			h := &history{}
+			l, err := Open(t.Context(), o, h)
+			var d *DamageError
+			if errors.As(err, &d) != (c.lost != 0) || d != nil && d.Seq != c.lost {
+				t.Fatalf("open: %v", err)
+			}
+			if err == nil {
+				wantRecords(t, h, c.want)
+				mustClose(t, l)
+			}
+		})
+	}
+}
+
+// After a sync without a record behind it the log says that its last record is
+// on disk: damage to it is not taken for a torn tail.
+func TestSyncedEndIsNoTornTail(t *testing.T) {
+	for _, reopen := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			mem := vfs.NewMem()
+			o := options("/log")
+			o.FS = mem
+			l, h := mustOpen(t, o)
+			fill(t, l, h, 1, 10)
+			if !reopen {
+				time.Sleep(time.Second)
+				synctest.Wait()
+			}
+			left := mem.CrashClone(nil, vfs.ProcessCrash)
+			mustClose(t, l)
+			o.FS = left
+			if reopen {
+				l, _ = mustOpen(t, o)
+				o.FS = left.CrashClone(nil, vfs.ProcessCrash)
+				left = o.FS.(*vfs.Mem)
+				mustClose(t, l)
+			}
+			at := int64(fileHeader + 9*frameSize(len(payload(1))) + frameHeader)
+			if err := left.Corrupt("/log/"+fileName(1, segmentExt), at, 1, func(b []byte) { b[0]++ }); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Open(t.Context(), o, &history{})
+			if !isDamage(err) {
+				t.Errorf("reopened %v: %v", reopen, err)
+			}
+		})
+	}
 }
 
 func TestDamageIsRefusedAndNamed(t *testing.T) {
@@ -211,30 +315,35 @@ func remove(t *testing.T, dir string, n int) {
 }
 
 func TestDamagedSnapshotFallsBack(t *testing.T) {
-	o := options(t.TempDir())
-	l, h := mustOpen(t, o)
-	for i := range 2 {
-		fill(t, l, h, i*50+1, i*50+50)
-		if err := l.Snapshot(t.Context()); err != nil {
-			t.Fatal(err)
+	for _, size := range []int64{100, 200, 333, 2048} { // one record a segment, and more
+		o := options(t.TempDir())
+		o.SegmentSize = size
+		l, h := mustOpen(t, o)
+		for i := range 3 {
+			fill(t, l, h, i*20+1, i*20+20)
+			if err := l.Snapshot(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	fill(t, l, h, 101, 110)
-	mustClose(t, l)
-	newest := files(t, o.Dir, snapshotExt)[1]
-	edit(t, newest, func(b []byte) []byte { b[bytes.Index(b, []byte(payload(60)))] ^= 1; return b })
-	l, h = mustOpen(t, o)
-	wantRecords(t, h, 110)
-	if r := l.Recovery(); r.Snapshot != 50 || len(r.Aside) != 1 {
-		t.Errorf("%+v", r)
-	}
-	mustClose(t, l)
+		fill(t, l, h, 61, 70)
+		mustClose(t, l)
+		snapshots := files(t, o.Dir, snapshotExt)
+		edit(t, snapshots[1], func(b []byte) []byte { b[bytes.Index(b, []byte(payload(55)))] ^= 1; return b })
+		l, h = mustOpen(t, o)
+		wantRecords(t, h, 70)
+		if r := l.Recovery(); r.Snapshot != 40 || len(r.Aside) != 1 {
+			t.Errorf("%+v", r)
+		}
+		mustClose(t, l)
 
-	oldest := files(t, o.Dir, snapshotExt)[0]
-	edit(t, oldest, func(b []byte) []byte { return b[:len(b)-1] })
-	remove(t, o.Dir, 0)
-	if _, err := Open(t.Context(), o, &history{}); !isDamage(err) {
-		t.Fatalf("open without a whole snapshot: %v", err)
+		edit(t, snapshots[0], func(b []byte) []byte { return b[:len(b)-1] })
+		if _, err := Open(t.Context(), o, &history{}); !isDamage(err) {
+			t.Fatalf("open without a whole snapshot: %v", err)
+		}
+		o.Repair = true
+		l, h = mustOpen(t, o)
+		wantRecords(t, h, 70) // only the end of the snapshot was missing
+		mustClose(t, l)
 	}
 }
 

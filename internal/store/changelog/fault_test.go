@@ -3,8 +3,10 @@
 package changelog
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -151,6 +153,9 @@ func TestFailureFences(t *testing.T) {
 			}
 			if err := l.Close(); !errors.As(err, new(*FencedError)) {
 				t.Errorf("close: %v", err)
+			}
+			if synced := l.Health().Synced; c.op == "sync" && c.file == segmentExt && synced != 10 {
+				t.Errorf("%d records taken for synced after a sync failed", synced)
 			}
 			l, h = mustOpen(t, o)
 			if len(h.records) < answered || len(h.records) > answered+1 {
@@ -358,4 +363,92 @@ func TestContextEndsWaiting(t *testing.T) {
 	wg.Wait()
 	close(goOn)
 	mustClose(t, l)
+}
+
+// A record written while a sync runs is not taken for synced by it.
+func TestSyncCoversOnlyWhatWasWrittenBefore(t *testing.T) {
+	reached, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	var slow atomic.Bool
+	o := reopened(t)
+	o.SyncEvery = time.Hour
+	o.FS = &faults{vfs.OS(), func(op, name string) error {
+		if slow.Load() && op == "sync" {
+			once.Do(func() { close(reached); <-goOn })
+		}
+		return nil
+	}}
+	l, h := mustOpen(t, o)
+	slow.Store(true)
+	answer := make(chan error, 1)
+	if err := l.Submit(t.Context(), h.record("1", true, func(_ uint64, err error) { answer <- err })); err != nil {
+		t.Fatal(err)
+	}
+	<-reached
+	if err := h.add(t.Context(), l, "2", false); err != nil {
+		t.Fatal(err)
+	}
+	close(goOn)
+	if err := <-answer; err != nil {
+		t.Fatal(err)
+	}
+	if hl := l.Health(); hl.Synced != 1 || hl.Written != 2 {
+		t.Errorf("%+v", hl)
+	}
+	mustClose(t, l)
+}
+
+// What is not known to be synced is written again when the log is opened: after
+// a failed sync the kernel may show it and not have it on disk.
+func TestOpenWritesUnsyncedRecordsAgain(t *testing.T) {
+	o := options(t.TempDir())
+	o.SegmentSize = 64 << 10
+	file := crashed(t, o, 5, 12)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := bytes.Index(b, []byte(payload(6))) - frameHeader
+	to := bytes.Index(b, []byte(payload(12))) - frameHeader + frameSize(len(payload(12)))
+	w := &writes{FS: vfs.OS(), name: file}
+	o.FS, o.Dir = w, filepath.Dir(file)
+	l, h := mustOpen(t, o)
+	wantRecords(t, h, 12)
+	mustClose(t, l)
+	if len(w.before) != 1 || w.before[0] != [2]int{from, to} {
+		t.Errorf("written before the first sync: %v, want %d to %d", w.before, from, to)
+	}
+}
+
+// writes notes what is written to a file before its first sync.
+type writes struct {
+	vfs.FS
+	name   string
+	before [][2]int
+	synced bool
+}
+
+func (w *writes) OpenRW(name string) (vfs.File, error) {
+	f, err := w.FS.OpenRW(name)
+	if name == w.name {
+		f = &writesFile{f, w}
+	}
+	return f, err
+}
+
+type writesFile struct {
+	vfs.File
+	w *writes
+}
+
+func (f *writesFile) WriteAt(b []byte, off int64) (int, error) {
+	if !f.w.synced {
+		f.w.before = append(f.w.before, [2]int{int(off), int(off) + len(b)})
+	}
+	return f.File.WriteAt(b, off)
+}
+
+func (f *writesFile) SyncData() error {
+	f.w.synced = true
+	return f.File.SyncData()
 }

@@ -95,7 +95,6 @@ func Open(ctx context.Context, o Options, m Machine) (*Log, error) {
 	l.running.Go(l.write)
 	l.running.Go(l.sync)
 	l.giving.Go(l.answers.run)
-	l.mark <- struct{}{} // what was replayed is synced: say so
 	if len(l.was.Damage) > 0 {
 		// A snapshot takes the place of the damaged part.
 		if err := l.Snapshot(ctx); err != nil {
@@ -128,6 +127,9 @@ func open(ctx context.Context, o Options, m Machine) (*Log, error) {
 	}
 	if err := l.settle(found); err != nil {
 		return nil, err
+	}
+	if err := l.writeMark(); err != nil { // what was replayed is synced: say so
+		return nil, errors.Join(err, l.file.Close(), l.abandonSpare())
 	}
 	l.was.Took = time.Since(began)
 	return l, nil

@@ -221,7 +221,7 @@ func (r *recovery) load(ctx context.Context, seq uint64, salvage bool) (*DamageE
 			if !ok {
 				break
 			}
-			f, at, items = next, pos, next.seq-1
+			f, at = next, pos
 		}
 		if f.kind == frameEnd {
 			break

@@ -119,8 +119,6 @@ func (r *recovery) enterSegment(b []byte, i int) error {
 		}
 	}
 	r.want = max(r.want, seq)
-	// The segment before was synced before this one was begun.
-	r.synced = max(r.synced, seq-1)
 	if err := r.checkHeader(b, segmentMagic, 0); err != nil {
 		damage := &DamageError{File: name, To: fileHeader, Seq: seq, Next: seq, Why: err.Error()}
 		if err := r.lose(damage, b[:min(fileHeader, len(b))]); err != nil {
@@ -171,6 +169,9 @@ func (r *recovery) judge(i int, b []byte, at int, why error) (position, error) {
 	last := i == len(r.have.segments)-1
 	name := fileName(r.have.segments[i], segmentExt)
 	switch {
+	case resume.ok && resume.next <= max(r.want, r.found.Snapshot+1):
+		r.o.Logger.Warn("change log: damage that costs no record passed over", "file", name, "at", at, "why", why)
+		return resume, nil
 	case last && synced < r.want:
 		end := len(b)
 		for end > at && b[end-1] == 0 {
@@ -179,9 +180,6 @@ func (r *recovery) judge(i int, b []byte, at int, why error) (position, error) {
 		r.found.Dropped = int64(end - at)
 		r.o.Logger.Warn("change log: torn tail dropped", "file", name, "from", at, "bytes", end-at)
 		return position{}, r.leaveSegment(i, b, at, end)
-	case resume.ok && resume.next <= max(r.want, r.found.Snapshot+1):
-		r.o.Logger.Warn("change log: damage that costs no record passed over", "file", name, "at", at, "why", why)
-		return resume, nil
 	case !resume.ok && synced <= r.found.Snapshot:
 		r.o.Logger.Warn("change log: damaged end that the snapshot holds passed over", "file", name, "at", at, "why", why)
 		r.want = r.found.Snapshot + 1
