@@ -75,9 +75,14 @@ func (r *realCluster) stopBroker() {
 // topic creates an ordered topic.
 func (r *realCluster) topic(name string, queues int) {
 	r.t.Helper()
+	r.create(admin.Topic{Name: name, Queues: queues, Ordered: true})
+}
+
+func (r *realCluster) create(topic admin.Topic) {
+	r.t.Helper()
 	a, err := admin.Open(r.t.Context(), admin.Config{NameServers: []string{"ns:9876"}, Dial: r.net.Host("admin").Dial})
 	must(r.t, err)
-	must(r.t, a.CreateTopic(r.t.Context(), admin.Topic{Name: name, Queues: queues, Ordered: true}))
+	must(r.t, a.CreateTopic(r.t.Context(), topic))
 	must(r.t, a.Close())
 }
 

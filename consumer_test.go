@@ -387,6 +387,28 @@ func TestHandlerTimeoutIsARetry(t *testing.T) {
 	})
 }
 
+// The wait for one of Concurrency's slots is not the handler's time.
+func TestHandlerTimeoutStartsWithTheCall(t *testing.T) {
+	inBubble(t, 4, func(t *testing.T, fake *fakeCluster) {
+		p := newProducer(t, fake.client("p"), ProducerConfig{})
+		fill(t, p, 20, 0, 1)
+		var cut atomic.Int32
+		r := consume(t, fake.client("c"), ConsumerConfig{Concurrency: 1, HandlerTimeout: 900 * time.Millisecond}, func(ctx context.Context, m *Message) error {
+			select {
+			case <-time.After(800 * time.Millisecond):
+			case <-ctx.Done():
+				cut.Add(1)
+			}
+			return nil
+		})
+		time.Sleep(20 * time.Second)
+		must(t, r.end())
+		if cut.Load() > 0 {
+			t.Errorf("%d calls were cut short", cut.Load())
+		}
+	})
+}
+
 // A stock broker that stops answering loses us after the 30 s for which its
 // locks are good: contexts end, nothing more is handed out.
 func TestStockLockLapses(t *testing.T) {

@@ -15,7 +15,7 @@ func (l *lane) handOut(token order.LaneToken, entries []order.Entry, attempt int
 	ctx, cancel := context.WithCancelCause(l.m.handlerCtx)
 	l.running[token] = cancel
 	l.handlers.Go(func() {
-		if !l.m.slots.enter(ctx) {
+		if !l.enter(ctx, token) {
 			l.settle(token, attempt, outcome{verdict: order.Retry, err: context.Cause(ctx)})
 			return
 		}
@@ -31,6 +31,24 @@ func (l *lane) handOut(token order.LaneToken, entries []order.Entry, attempt int
 		}
 		guard(ctx, l.m.call, ms, func(o outcome) { l.settle(token, attempt, l.m.sentBack(l, entries, o)) })
 	})
+}
+
+// enter takes a slot. The time spent on waiting for one is not the handler's.
+func (l *lane) enter(ctx context.Context, token order.LaneToken) bool {
+	if l.m.slots.try() {
+		return true
+	}
+	deadline := func(at order.Time) {
+		if l.m.cfg.HandlerTimeout > 0 {
+			l.post(order.LaneEvent{Kind: order.LaneExtend, Token: token, Deadline: at})
+		}
+	}
+	deadline(order.Never)
+	if !l.m.slots.enter(ctx) {
+		return false
+	}
+	deadline(l.m.c.now().Add(l.m.cfg.HandlerTimeout))
+	return true
 }
 
 func (l *lane) messages(entries []order.Entry, attempt int32) ([]*Message, error) {
@@ -67,6 +85,15 @@ func (s slots) enter(ctx context.Context) bool {
 	case s <- struct{}{}:
 		return true
 	case <-ctx.Done():
+		return false
+	}
+}
+
+func (s slots) try() bool {
+	select {
+	case s <- struct{}{}:
+		return true
+	default:
 		return false
 	}
 }

@@ -20,11 +20,17 @@ type places struct {
 
 	mu     sync.Mutex
 	pinned map[string][]Queue
-	lanes  map[string]laneInfo
+	lanes  map[laneKey]laneInfo
+}
+
+// laneKey: a topic that has grown has other lanes.
+type laneKey struct {
+	topic  string
+	queues int
 }
 
 func newPlaces(c *Client, cfg ProducerConfig) *places {
-	return &places{c: c, cfg: cfg, pinned: map[string][]Queue{}, lanes: map[string]laneInfo{}}
+	return &places{c: c, cfg: cfg, pinned: map[string][]Queue{}, lanes: map[laneKey]laneInfo{}}
 }
 
 // list is the stable queue list of a topic.
@@ -91,8 +97,9 @@ func (p *places) lanesOf(ctx context.Context, topic string, queues []Queue) (lan
 	if p.cfg.Lane != LaneOfTopic {
 		return laneInfo{function: route.Function(p.cfg.Lane)}, nil
 	}
+	at := laneKey{topic, len(queues)}
 	p.mu.Lock()
-	known, ok := p.lanes[topic]
+	known, ok := p.lanes[at]
 	p.mu.Unlock()
 	if ok {
 		return known, nil
@@ -102,7 +109,7 @@ func (p *places) lanesOf(ctx context.Context, topic string, queues []Queue) (lan
 		if err == nil {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			p.lanes[topic] = lanes
+			p.lanes[at] = lanes
 			return lanes, nil
 		}
 		if !pause(ctx, wait) {

@@ -9,6 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/orderlymq/orderly/admin"
+	"github.com/orderlymq/orderly/internal/route"
 )
 
 func TestRealConsumeInOrder(t *testing.T) {
@@ -267,6 +270,31 @@ func TestRealConcurrentRetriesThroughTheRetryTopic(t *testing.T) {
 		must(t, cons.end())
 		if handled.Load() != 20 || failed.Load() != 1 {
 			t.Errorf("handled %d, failed %d", handled.Load(), failed.Load())
+		}
+	})
+}
+
+// A producer learns from the broker how the topic's keys find their queues.
+func TestRealLaneFunctionOfTheTopic(t *testing.T) {
+	inRealBubble(t, 4, func(t *testing.T, r *realCluster) {
+		p := newProducer(t, r.client("p"), ProducerConfig{})
+		for function, want := range map[string]func(string) int32{
+			"orderly":     func(k string) int32 { return route.Lane(k) % 8 },
+			"java-string": func(k string) int32 { return route.JavaString(k, 8) },
+			"go-fnv":      func(k string) int32 { return route.GoFNV(k, 8) },
+		} {
+			r.create(admin.Topic{Name: function, Queues: 8, Ordered: true, LaneFunction: function})
+			for i := range 10 {
+				k := fmt.Sprint("key", i)
+				receipt, err := p.Send(t.Context(), &Message{Topic: function, OrderingKey: k, Body: []byte("x")})
+				must(t, err)
+				if receipt.Queue.ID != int(want(k)) {
+					t.Errorf("%s: key %s in queue %d, want %d", function, k, receipt.Queue.ID, want(k))
+				}
+			}
+		}
+		if _, err := p.Send(t.Context(), &Message{Topic: "orderly", Body: []byte("x")}); !errors.Is(err, ErrNoOrderingKey) {
+			t.Errorf("without a key: %v", err)
 		}
 	})
 }
