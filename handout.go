@@ -20,8 +20,8 @@ func (l *lane) handOut(token order.LaneToken, entries []order.Entry, attempt int
 			return
 		}
 		defer l.m.slots.leave()
-		if l.until() <= l.m.c.now() {
-			l.settle(token, attempt, outcome{verdict: order.Retry, err: ErrLeaseLost})
+		if !l.mayBegin(ctx) {
+			l.settle(token, attempt, outcome{verdict: order.Retry, err: context.Cause(ctx)})
 			return
 		}
 		ms, err := l.messages(entries, attempt)
@@ -31,6 +31,20 @@ func (l *lane) handOut(token order.LaneToken, entries []order.Entry, attempt int
 		}
 		guard(ctx, l.m.call, ms, func(o outcome) { l.settle(token, attempt, l.m.sentBack(l, entries, o)) })
 	})
+}
+
+// mayBegin looks at the clock once more, for a call may have waited for its
+// slot. If the broker has not been heard, the machine is told to look too: it
+// ends the context, so that this counts as no attempt, or the broker is heard
+// again.
+func (l *lane) mayBegin(ctx context.Context) bool {
+	for l.until() <= l.m.c.now() {
+		l.post(order.LaneEvent{Kind: order.LaneTick})
+		if !pause(ctx, minBackoff) {
+			return false
+		}
+	}
+	return ctx.Err() == nil
 }
 
 // enter takes a slot. The time spent on waiting for one is not the handler's.
