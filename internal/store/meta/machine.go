@@ -81,19 +81,21 @@ func (v *View) bounded(c Change) error {
 		return nil
 	}
 	q, _ := v.Queue(commit.QueueKey)
-	if len(q.Ranges) > MaxRanges || len(q.Attempts) > MaxAttempts || rangeBytes(q.Ranges) > MaxRangeBytes {
+	if len(q.Ranges) > MaxRanges || len(q.Attempts) > MaxAttempts || windowBytes(q) > MaxWindowBytes {
 		return &WindowError{Key: commit.QueueKey, Ranges: len(q.Ranges), Attempts: len(q.Attempts)}
 	}
 	return nil
 }
 
-// rangeBytes is how much room ranges take on disk.
-func rangeBytes(ranges []Range) int {
-	if len(ranges)*20 <= MaxRangeBytes { // two numbers of at most ten bytes
+// windowBytes is how much room ranges and attempts take on disk; 0 if that is
+// surely within the bound.
+func windowBytes(q *Queue) int {
+	if len(q.Ranges)*20+len(q.Attempts)*15 <= MaxWindowBytes { // numbers of at most ten and five bytes
 		return 0
 	}
 	x := coder{}
-	x.ranges(&ranges)
+	x.ranges(&q.Ranges)
+	x.attempts(&q.Attempts)
 	return len(x.buf)
 }
 

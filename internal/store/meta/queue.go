@@ -104,7 +104,7 @@ func (l Lease) Held() bool { return l.Holder != "" }
 
 // Bounds of what is kept for one queue of one group.
 const (
-	MaxRanges     = 4096
-	MaxRangeBytes = 64 << 10
-	MaxAttempts   = 4096
+	MaxRanges      = 4096
+	MaxAttempts    = 4096
+	MaxWindowBytes = 64 << 10 // of both, as they are stored
 )
