@@ -128,14 +128,14 @@ func TestApplySyncSurvivesPowerCut(t *testing.T) {
 	mem := vfs.NewMem()
 	o := Options{FS: mem, Dir: "/meta", SyncEvery: time.Hour}
 	s := openState(t, o)
-	if err := s.ApplySync(t.Context(), SetMark{"kept", 1}); err != nil {
-		t.Fatal(err)
-	}
 	if first, err := s.ReserveEpochs(t.Context(), 10); err != nil || first != 1 {
 		t.Fatal(first, err)
 	}
 	if first, err := s.ReserveEpochs(t.Context(), 10); err != nil || first != 11 {
 		t.Fatal(first, err)
+	}
+	if err := s.ApplySync(t.Context(), SetMark{"kept", 1}); err != nil {
+		t.Fatal(err)
 	}
 	if err := s.Apply(t.Context(), SetMark{"perhaps", 1}); err != nil {
 		t.Fatal(err)

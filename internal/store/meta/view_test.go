@@ -176,3 +176,27 @@ func TestNamesOfPolicies(t *testing.T) {
 		t.Error("an unknown lane function is taken")
 	}
 }
+
+func TestLeaseEpochs(t *testing.T) {
+	v := newView()
+	key := QueueKey{"G", "T", 0}
+	want := func(holder string, epoch uint64) {
+		t.Helper()
+		if q, _ := v.Queue(key); q.Lease.Holder != holder || q.Epoch != epoch {
+			t.Errorf("held by %q, epoch %d; want %q, %d", q.Lease.Holder, q.Epoch, holder, epoch)
+		}
+	}
+	GrantLease{key, Lease{Holder: "a", Epoch: 5}}.apply(v)
+	want("a", 5)
+	DropLease{key, 4}.apply(v) // of an earlier holder
+	want("a", 5)
+	DropLease{key, 5}.apply(v)
+	want("", 5)
+	GrantLease{key, Lease{Holder: "b", Epoch: 6}}.apply(v)
+	DropLease{QueueKey: key}.apply(v)
+	want("", 6)
+	Commit{QueueKey: key, Offset: 3, Epoch: 2}.apply(v)
+	want("", 6)
+	ResetOffset{QueueKey: key, Offset: 1, Epoch: 9}.apply(v)
+	want("", 9)
+}
