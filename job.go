@@ -130,23 +130,47 @@ func (p *Producer) report(j *job) {
 func (p *Producer) run(j *job) {
 	defer p.sends.Done()
 	for _, g := range p.groups(j) {
-		p.deliver(j, g)
-	}
-	failed := map[link]error{}
-	for i, err := range j.errs {
-		if err == nil || errors.Is(err, ErrKeyStopped) {
-			continue
-		}
-		if l := keyLink(j.ms[i]); failed[l] == nil && p.cfg.OnFailure == StopKey {
-			failed[l] = err
+		if g = p.unbroken(j, g); len(g) > 0 {
+			p.deliver(j, g)
 		}
 	}
 	p.budget.give(len(j.ms), j.size)
-	for l, err := range failed {
+	for l, err := range p.broken(j) {
 		p.chains.halt(l, err)
 	}
 	p.report(j) // may resume what was just stopped
 	p.chains.finish(&j.turn)
+}
+
+// broken is the first failure of each key in j, if failures stop keys.
+func (p *Producer) broken(j *job) map[link]error {
+	if p.cfg.OnFailure != StopKey {
+		return nil
+	}
+	failed := map[link]error{}
+	for i, err := range j.errs {
+		if l := keyLink(j.ms[i]); err != nil && l.keyed() && failed[l] == nil && !errors.Is(err, ErrKeyStopped) {
+			failed[l] = err
+		}
+	}
+	return failed
+}
+
+// unbroken leaves out of a group the messages whose key has failed in a group
+// before it: they must not overtake.
+func (p *Producer) unbroken(j *job, group []int) []int {
+	failed := p.broken(j)
+	if len(failed) == 0 {
+		return group
+	}
+	return slices.DeleteFunc(group, func(i int) bool {
+		m := j.ms[i]
+		if cause := failed[keyLink(m)]; cause != nil {
+			j.errs[i] = &KeyStoppedError{Topic: m.Topic, OrderingKey: m.OrderingKey, Cause: cause}
+			return true
+		}
+		return false
+	})
 }
 
 // maxBatchBody is the largest batch request; brokers take 4 MiB.
@@ -158,17 +182,22 @@ const maxBatchBody = 4<<20 - 64<<10
 func (p *Producer) groups(j *job) [][]int {
 	var groups [][]int
 	var sizes []int
-	last := map[Queue]int{} // queue -> its latest group
+	type target struct {
+		queue  Queue // none: a message that may go anywhere
+		chosen bool
+	}
+	last := map[target]int{} // -> its latest group
 	for i, o := range j.out {
 		if err := p.place(j, o); err != nil {
 			j.errs[i] = err
 			continue
 		}
 		size := len(o.body) + len(o.props) + msgOverhead
-		g, ok := last[o.queue]
-		if !ok || o.queue == (Queue{}) || sizes[g]+size > maxBatchBody {
+		to := target{o.queue, o.chosen}
+		g, ok := last[to]
+		if !ok || sizes[g]+size > maxBatchBody {
 			g = len(groups)
-			last[o.queue] = g
+			last[to] = g
 			groups, sizes = append(groups, nil), append(sizes, 0)
 		}
 		groups[g] = append(groups[g], i)

@@ -373,6 +373,66 @@ func TestBatchFailsInPart(t *testing.T) {
 	})
 }
 
+// When a batch needs several requests for one queue and the first one fails, the
+// others must not bring later messages of its keys.
+func TestLargeBatchStopsAtItsFirstFailure(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, fake *fakeCluster) {
+		p := newProducer(t, fake.client("p"), ProducerConfig{})
+		var n atomic.Int32
+		fake.setHook(func(b *fakeBroker, c *transport.Conn, req *wire.Command) bool {
+			refuse := req.Code == wire.ReqSendBatchMessage && n.Add(1) == 2
+			if refuse {
+				_ = c.Reply(req, wire.NewResponse(req, wire.MessageIllegal, "no"))
+			}
+			return refuse
+		})
+		var ms []*Message
+		for i := range 8 { // two or three of them per request
+			m := keyed("k", i)
+			m.Body = append(m.Body, make([]byte, 1500<<10)...)
+			ms = append(ms, m)
+		}
+		ms[7].OrderingKey = "other"
+		_, err := p.SendBatch(t.Context(), ms)
+		failure, ok := errors.AsType[*BatchError](err)
+		if !ok {
+			t.Fatalf("err = %v", err)
+		}
+		first := slices.IndexFunc(failure.Errs, func(err error) bool { return err != nil })
+		if first < 1 {
+			t.Fatalf("first failure at %d", first)
+		}
+		for i := first; i < 7; i++ {
+			if failure.Errs[i] == nil {
+				t.Errorf("message %d of the key is stored behind the failure at %d", i, first)
+			}
+		}
+		if failure.Errs[7] != nil {
+			t.Errorf("another key: %v", failure.Errs[7])
+		}
+		if _, err := p.Send(t.Context(), keyed("k", 9)); !errors.Is(err, ErrKeyStopped) {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+func TestBatchWithoutKeysIsOneRequest(t *testing.T) {
+	inBubble(t, 4, func(t *testing.T, fake *fakeCluster) {
+		p := newProducer(t, fake.client("p"), ProducerConfig{})
+		var ms []*Message
+		for i := range 20 {
+			ms = append(ms, &Message{Topic: "t", Body: fmt.Append(nil, i)})
+		}
+		rs, err := p.SendBatch(t.Context(), ms)
+		must(t, err)
+		for i, r := range rs {
+			if r.Queue != rs[0].Queue || r.Offset != int64(i) {
+				t.Errorf("message %d: %v at %d", i, r.Queue, r.Offset)
+			}
+		}
+	})
+}
+
 func TestInvalidMessagesAreRefused(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, fake *fakeCluster) {
 		p := newProducer(t, fake.client("p"), ProducerConfig{})
