@@ -96,10 +96,12 @@ func (r *realCluster) client(host string) *Client {
 
 func (r *realCluster) config(host string) Config {
 	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if _, dead := r.dead.Load(host); dead {
-			return nil, errors.New("the host is dead")
+		conn, err := r.net.Host(host).Dial(ctx, network, addr)
+		if _, dead := r.dead.Load(host); dead && err == nil {
+			_ = conn.Close() // it was on its way when the host died
+			err = errors.New("the host is dead")
 		}
-		return r.net.Host(host).Dial(ctx, network, addr)
+		return conn, err
 	}
 	return Config{NameServers: []string{"ns:9876"}, Dial: dial, InstanceName: host, Logger: testLogger(host)}
 }
