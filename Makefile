@@ -34,7 +34,7 @@ conformance:
 
 # Crash points on the in-memory file system, many times the share in `make test`.
 crash:
-	$(GO) test -count=1 -timeout 15m ./internal/store -run TestCrash -crash.points=10000
+	$(GO) test -count=1 -timeout 15m ./internal/store/... -run TestCrash -crash.points=10000
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)

@@ -29,6 +29,8 @@ type Options struct {
 	ID uint64
 	// Logger is told about recovery and faults; nil means nobody.
 	Logger *slog.Logger
+
+	readOnly bool // nothing on disk is changed
 }
 
 // Machine is the state behind the log.

@@ -67,6 +67,9 @@ func recoverDir(ctx context.Context, o Options, m Machine) (found, error) {
 		return found{}, err
 	}
 	for _, name := range r.have.temporary {
+		if o.readOnly {
+			continue
+		}
 		if err := o.FS.Remove(path.Join(o.Dir, name)); err != nil {
 			return found{}, fmt.Errorf("remove %s of an unfinished run: %w", name, err)
 		}
@@ -183,7 +186,7 @@ func (r *recovery) covered(seq uint64) bool {
 
 // setAsideSnapshot renames a damaged snapshot, so that it is not met again.
 func (r *recovery) setAsideSnapshot(damage *DamageError) error {
-	if damage == nil {
+	if damage == nil || r.o.readOnly {
 		return nil
 	}
 	aside := damage.File + damagedExt

@@ -233,7 +233,7 @@ func (r *recovery) evidence(i int, b []byte, at int) (synced uint64, resume posi
 
 // leaveSegment notes, at the end of the last segment, how it can go on.
 func (r *recovery) leaveSegment(i int, b []byte, pos, garbage int) error {
-	if i != len(r.have.segments)-1 {
+	if i != len(r.have.segments)-1 || r.o.readOnly {
 		return nil
 	}
 	name := fileName(r.have.segments[i], segmentExt)

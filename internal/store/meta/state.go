@@ -27,6 +27,14 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+func (o Options) changelog() changelog.Options {
+	return changelog.Options{
+		FS: o.FS, Dir: o.Dir,
+		SegmentSize: o.SegmentSize, SnapshotAfter: o.SnapshotAfter, SyncEvery: o.SyncEvery,
+		Repair: o.Repair, Logger: o.Logger,
+	}
+}
+
 // State is the broker's state behind its change log. All methods are safe for
 // concurrent use.
 type State struct {
@@ -57,11 +65,7 @@ type Request struct {
 // Open reads the state back and starts its change log.
 func Open(ctx context.Context, o Options) (*State, error) {
 	s := &State{}
-	log, err := changelog.Open(ctx, changelog.Options{
-		FS: o.FS, Dir: o.Dir,
-		SegmentSize: o.SegmentSize, SnapshotAfter: o.SnapshotAfter, SyncEvery: o.SyncEvery,
-		Repair: o.Repair, Logger: o.Logger,
-	}, &s.machine)
+	log, err := changelog.Open(ctx, o.changelog(), &s.machine)
 	if err != nil {
 		return nil, fmt.Errorf("open broker state: %w", err)
 	}
