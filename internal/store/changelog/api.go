@@ -145,11 +145,15 @@ type DamageError struct {
 }
 
 func (e *DamageError) Error() string {
-	s := fmt.Sprintf("change log is damaged: %s bytes %d to %d: %s; records from %d", e.File, e.From, e.To, e.Why, e.Seq)
-	if e.Next != 0 {
-		s += fmt.Sprintf(" to %d", e.Next-1)
+	lost := fmt.Sprintf("records from %d are lost", e.Seq)
+	switch {
+	case e.Next == e.Seq:
+		lost = "no record is lost"
+	case e.Next != 0:
+		lost = fmt.Sprintf("records from %d to %d are lost", e.Seq, e.Next-1)
 	}
-	return s + " are lost: restore a backup, or start with repair to set the range aside"
+	return fmt.Sprintf("change log is damaged: %s bytes %d to %d: %s; %s: restore a backup, or start with repair to set the range aside",
+		e.File, e.From, e.To, e.Why, lost)
 }
 
 // Recovery says what Open found.

@@ -445,3 +445,60 @@ func (f flippedFile) ReadAt(p []byte, off int64) (int, error) {
 	}
 	return copy(p, f.b[off:]), nil
 }
+
+// A log that ends before its snapshot, which a snapshot that was copied alone
+// can bring about: the snapshot holds all, and the log goes on behind it.
+func TestLogShorterThanItsSnapshot(t *testing.T) {
+	o := options(t.TempDir())
+	o.SegmentSize = 64 << 10
+	l, h := mustOpen(t, o)
+	fill(t, l, h, 1, 50)
+	short := copyDir(t, o.Dir)
+	fill(t, l, h, 51, 60)
+	if err := l.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, l)
+	b, err := os.ReadFile(filepath.Join(o.Dir, fileName(60, snapshotExt)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(short, fileName(60, snapshotExt)), b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.Dir = short
+	for n := 60; n < 90; n += 10 {
+		l, h = mustOpen(t, o)
+		wantRecords(t, h, n)
+		fill(t, l, h, n+1, n+10)
+		mustClose(t, l)
+	}
+}
+
+func TestErrorsSayWhatToDo(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{
+			&DamageError{File: "f.log", From: 5, To: 9, Seq: 3, Next: 7, Why: "bad content"},
+			"change log is damaged: f.log bytes 5 to 9: bad content; records from 3 to 6 are lost: restore a backup, or start with repair to set the range aside",
+		},
+		{
+			&DamageError{File: "f.log", Seq: 3, Why: "missing"},
+			"change log is damaged: f.log bytes 0 to 0: missing; records from 3 are lost: restore a backup, or start with repair to set the range aside",
+		},
+		{
+			&DamageError{File: "f.log", To: 32, Seq: 3, Next: 3, Why: "checksum of the header differs"},
+			"change log is damaged: f.log bytes 0 to 32: checksum of the header differs; no record is lost: restore a backup, or start with repair to set the range aside",
+		},
+		{
+			&FencedError{Op: "sync", File: "f.log", Cause: io.ErrShortWrite},
+			"change log is fenced after failed sync of f.log: short write: restart to read back what is on disk",
+		},
+	} {
+		if got := c.err.Error(); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
+}
