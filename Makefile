@@ -20,7 +20,9 @@ race:
 lint:
 	$(GO) vet $(PKGS)
 	cd conformance && $(GO) vet $(PKGS)
+	$(GO) vet -tags cases ./cases
 	$(TOOL) staticcheck $(PKGS)
+	$(TOOL) staticcheck -tags cases ./cases
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); \
 	if [ -n "$$out" ]; then echo "not gofumpt-ed (run make fmt):"; echo "$$out"; exit 1; fi
 	$(GO) test ./internal/lint
@@ -28,13 +30,18 @@ lint:
 fmt:
 	$(TOOL) gofumpt -w $$(git ls-files '*.go')
 
-# The official Go client against our server, and ours beside it.
+# The official Go and Java clients against our server, and ours beside them; for
+# the Java part a JDK and maven.
 conformance:
-	cd conformance && $(GO) test -count=1 $(PKGS)
+	cd conformance && $(GO) test -count=1 -timeout 20m $(PKGS)
 
 # Crash points on the in-memory file system, many times the share in `make test`.
 crash:
 	$(GO) test -count=1 -timeout 15m ./internal/store/... -run TestCrash -crash.points=10000
+
+# Scripted faults with real processes, three times in a row; a table at the end.
+cases:
+	$(GO) test -tags cases -count=1 -v -timeout 30m ./cases
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)

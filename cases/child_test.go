@@ -19,7 +19,6 @@ type child struct {
 	s     *scene
 	name  string
 	heard []news // and not asked for yet
-	ended bool   // by kill or stop
 }
 
 // start runs a host process, which ends with the case at the latest.

@@ -81,16 +81,16 @@ func (s *scene) nextSight(key string, after time.Duration) time.Duration {
 	return 0
 }
 
-// commitInterval is how often the client commits, and so how old a finished
-// message can be that it still has in hand.
-const commitInterval = time.Second
+// commitDelay is how old a finished message can be that the client has still in
+// hand, because its commit has not been written by the broker yet.
+const commitDelay = 200 * time.Millisecond
 
 // inHand counts the messages that a consumer had in hand when it was killed:
 // in a handler, or finished and not committed yet.
 func (s *scene) inHand(who string, killed time.Duration) int {
 	n := 0
 	for _, c := range s.rec.Calls() {
-		if c.Consumer == who && (c.Outcome == check.Open || c.End > killed-commitInterval-100*time.Millisecond) {
+		if c.Consumer == who && (c.Outcome == check.Open || c.End > killed-commitDelay) {
 			n++
 		}
 	}

@@ -37,6 +37,7 @@ func d04(s *scene) {
 	if owner == other {
 		other = "c2"
 	}
+	s.pause(commitDelay) // so that 2 is committed
 	s.must(hosts[owner].Freeze())
 	frozen := s.rec.Now()
 	positions := s.watchPosition(group, topic)

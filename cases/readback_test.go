@@ -23,6 +23,7 @@ type stored struct {
 	Offset int64
 	Key    string
 	Seq    int
+	From   string // of a dead letter: the topic it came from
 }
 
 // readBack reads every message of a topic by offset, queue by queue, past any
@@ -80,7 +81,8 @@ func readQueue(ctx context.Context, conn *transport.Conn, topic string, queue in
 			if err != nil {
 				return nil, errors.Join(fmt.Errorf("message %d without number", at), err)
 			}
-			list = append(list, stored{int(queue), at, key, seq})
+			from, _ := msg.Property(m.Properties, msg.PropDLQOriginTopic)
+			list = append(list, stored{int(queue), at, key, seq, from})
 			body = body[n:]
 			at++
 		}

@@ -116,6 +116,20 @@ func (p *Process) signal(s syscall.Signal) error {
 // Stop asks the child to end, and kills it if it has not after d.
 func (p *Process) Stop(d time.Duration) error {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	return p.Await(d)
+}
+
+// CloseInput ends the child's standard input.
+func (p *Process) CloseInput() error {
+	if err := p.stdin.Close(); err != nil {
+		return fmt.Errorf("end the input of %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// Await returns when the child has ended by itself, with an error unless that
+// was a clean end, and kills it if it has not after d.
+func (p *Process) Await(d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -95,6 +95,23 @@ func TestKillEndsAFrozenChild(t *testing.T) {
 	}
 }
 
+func TestCleanEnd(t *testing.T) {
+	p := child(t, "echo")
+	if err := p.CloseInput(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Await(10 * time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAwaitKillsWhoDoesNotEnd(t *testing.T) {
+	p := child(t, "echo")
+	if err := p.Await(10 * time.Millisecond); err == nil || p.Exited() == nil {
+		t.Errorf("error %v, exited: %v", err, p.Exited())
+	}
+}
+
 func TestEndOfAChildIsTold(t *testing.T) {
 	p := child(t, "fail")
 	if line, err := p.Line(t.Context()); err == nil || !strings.Contains(err.Error(), "no reason at all") {
