@@ -112,7 +112,11 @@ func (p *pulling) subscribe(cfg *meta.Group) bool {
 		return p.forbidden(header.ForbiddenBroadcasting, fmt.Sprintf("the consumer group[%s] can not consume by broadcast way", p.group.name))
 	case sub == nil:
 		p.fail(wire.SubscriptionNotExist, "the consumer's subscription not exist"+faq)
-	case sub.Version < p.h.SubVersion:
+	case sub.Version < p.h.SubVersion && !(p.topic.Ordered() && sub.filter.All()):
+		// RocketMQ refuses always. But the Java client raises the version in each
+		// rebalance and now and then fails to send the heartbeat that tells of it:
+		// the keys of the queue would wait for 30 s. Where all messages are wanted
+		// an older subscription lacks nothing, and clients filter again.
 		p.fail(wire.SubscriptionNotLatest, "the consumer's subscription not latest")
 	case sub.Type == msg.ExprSQL92:
 		p.fail(wire.SystemError, "The broker does not support consumer to filter message by SQL92")

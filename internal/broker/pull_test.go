@@ -61,10 +61,13 @@ func TestPullErrors(t *testing.T) {
 	p := r.connect("client")
 	p.createTopic("T", 1, "")
 	p.createTopic("Other", 1, "")
+	p.createTopic("Ordered", 1, "+message.type=FIFO")
 	p.want(wire.Success, wire.ReqUpdateAndCreateTopic, &header.CreateTopic{
 		Topic: "WriteOnly", ReadQueueNums: 1, WriteQueueNums: 1, Perm: 2, TopicFilterType: "SINGLE_TAG",
 	}, nil)
 	p.beat("c1", "Online", "T", "*")
+	r.connect("all").beat("c2", "All", "Ordered", "*")
+	r.connect("some").beat("c3", "Some", "Ordered", "A")
 	plain := func(group, topic string) *header.PullMessage {
 		h := pullHeader(group, topic, 0, 0)
 		h.SysFlag = 0
@@ -83,6 +86,8 @@ func TestPullErrors(t *testing.T) {
 		{"nobody online", plain("Offline", "T"), wire.SubscriptionNotExist},
 		{"other topic", plain("Online", "Other"), wire.SubscriptionNotExist},
 		{"newer subscription", with(plain("Online", "T"), func(h *header.PullMessage) { h.SubVersion = 2 }), wire.SubscriptionNotLatest},
+		{"ordered, newer subscription", with(plain("Some", "Ordered"), func(h *header.PullMessage) { h.SubVersion = 2 }), wire.SubscriptionNotLatest},
+		{"ordered, newer subscription to all", with(plain("All", "Ordered"), func(h *header.PullMessage) { h.SubVersion = 2 }), wire.PullNotFound},
 		{"no topic", plain("Online", "Missing"), wire.TopicNotExist},
 		{"queue beyond", with(plain("Online", "T"), func(h *header.PullMessage) { h.QueueID = 1 }), wire.InvalidParameter},
 		{"negative queue", with(plain("Online", "T"), func(h *header.PullMessage) { h.QueueID = -1 }), wire.InvalidParameter},
