@@ -157,7 +157,7 @@ func (p *pulling) decide() {
 		Link: p.c.id, Host: p.c.host, Session: order.Token(p.fence.Session.Token), Epoch: order.Epoch(p.fence.Epoch),
 		Queue: p.queue(), Offset: p.h.QueueOffset, Known: true,
 	})
-	if !held && p.topic.Ordered() {
+	if !held && act.Kind == order.LeaseServe && p.topic.Ordered() {
 		p.b.reportUnlocked(p)
 	}
 	switch act.Kind {
