@@ -9,13 +9,14 @@ import (
 
 // Rules for stock clients and bounds that are not configurable.
 const (
-	stockLease    = 60 * time.Second // a stock lease that is not refreshed
-	stockGone     = 31 * time.Second // the same once its client's link is gone; a stock client trusts a lock for 30 s
-	stockFast     = 5 * time.Second  // after the close, with StockFastRelease
-	stockLeaving  = 2 * time.Second  // between a stock client's last unlock and its last commit
-	restartHonour = 3 * time.Second  // our leases after a restart, or G if that is more
-	unknownWait   = 30 * time.Second // a commit waits for its link to become known
-	maxWaits      = 1024             // commits that wait
+	stockLease    = 60 * time.Second       // a stock lease that is not refreshed
+	stockGone     = 31 * time.Second       // the same once its client's link is gone; a stock client trusts a lock for 30 s
+	stockFast     = 5 * time.Second        // after the close, with StockFastRelease
+	stockLeaving  = 2 * time.Second        // between a stock client's last unlock and its last commit
+	stockParting  = 200 * time.Millisecond // the same, once it has left the group: Java's last commits, being one-way, may arrive after that
+	restartHonour = 3 * time.Second        // our leases after a restart, or G if that is more
+	unknownWait   = 30 * time.Second       // a commit waits for its link to become known
+	maxWaits      = 1024                   // commits that wait
 )
 
 // Leases is the broker's lease table of one group: who may consume which queue.

@@ -207,7 +207,7 @@ func (t *Leases) linkClosed(now Time, id LinkID, buf *[]LeaseAction) {
 	}
 	m := l.member
 	t.detach(now, l)
-	if l.former {
+	if l.former && t.linked(m) {
 		return
 	}
 	t.settleLeaving(m, buf)
@@ -255,9 +255,23 @@ func (t *Leases) leave(now Time, id LinkID, buf *[]LeaseAction) {
 		other.former = true
 	}
 	m.links = nil
-	t.settleLeaving(m, buf)
+	for _, le := range t.sorted {
+		if le.holder == m && le.leaving != 0 && m.session == 0 {
+			le.leaving = min(le.leaving, now.Add(stockParting))
+		}
+	}
 	t.reap(m)
 	t.schedule()
+}
+
+// linked reports whether a link is left of a member, former ones included.
+func (t *Leases) linked(m *member) bool {
+	for _, l := range t.links {
+		if l.member == m {
+			return true
+		}
+	}
+	return false
 }
 
 // settleLeaving frees what a stock client unlocked, once it can no longer
