@@ -316,6 +316,11 @@ func (b *broker) step(ev order.SessionEvent) {
 	b.buf = b.core.Step(b.c.now(), ev, b.buf[:0])
 	b.quiet.Store(int64(b.core.Until()))
 	for _, a := range append([]order.SessionAction(nil), b.buf...) {
+		// Who begins to hold leases has pinged rarely and first asks again: that
+		// is no trouble.
+		if a.Kind == order.SessionSilent && ev.Kind != order.SessionHolding {
+			b.log.Warn("the broker has not been heard for half the grace: nothing is handed out")
+		}
 		b.act(a)
 	}
 }
@@ -326,10 +331,7 @@ func (b *broker) act(a order.SessionAction) {
 		if conn := b.conn; conn != nil {
 			b.ping(conn, a.N, a.Ack, func() { b.do(func() { b.step(order.SessionEvent{Kind: order.SessionPong, N: a.N}) }) })
 		}
-	case order.SessionSilent:
-		b.log.Warn("the broker has not been heard for half the grace: nothing is handed out")
-		b.c.eachMember(func(m *member) { m.do(func() { m.heard(b.name) }) })
-	case order.SessionAlive:
+	case order.SessionSilent, order.SessionAlive:
 		b.c.eachMember(func(m *member) { m.do(func() { m.heard(b.name) }) })
 	case order.SessionResumed:
 		b.resume(func() { b.step(order.SessionEvent{Kind: order.SessionProved}) })
