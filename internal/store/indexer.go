@@ -136,10 +136,6 @@ func (x *indexer) finish() {
 // step finds keys up to what is dispatched, and writes the runs of the next cut
 // once its part of the log is durable.
 func (x *indexer) step() bool {
-	if err := x.find(x.c.pos.dispatched.Load()); err != nil {
-		x.fail(err)
-		return false
-	}
 	x.mu.RLock()
 	due := len(x.cuts) > 0
 	var ct cut
@@ -147,6 +143,11 @@ func (x *indexer) step() bool {
 		ct = x.cuts[0]
 	}
 	x.mu.RUnlock()
+	// A cut is made after its messages are dispatched, so this reaches its end.
+	if err := x.find(x.c.pos.dispatched.Load()); err != nil {
+		x.fail(err)
+		return false
+	}
 	if !due || x.c.pos.synced.Load() < ct.to {
 		return false
 	}

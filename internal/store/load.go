@@ -94,26 +94,44 @@ func (l *loader) queueSegment(ctx context.Context, g *segment, files []*indexFil
 	if err != nil {
 		return err
 	}
+	end := min(g.end(), l.r.end.pos)
+	have := g.base
+	if best != nil {
+		have = best.upTo
+	}
+	if have < end && !last {
+		l.c.o.Logger.Info("store: rebuilding queue index", "segment", segName(g.base))
+		return l.rebuild(ctx, g, best)
+	}
 	if best != nil {
 		x.files[g.base] = &segmentIndex{queue: best}
 		for _, f := range on {
 			f.q.load(f.e)
 		}
 	}
-	end := min(g.end(), l.r.end.pos)
-	have := g.base
-	if best != nil {
-		have = best.upTo
-	}
-	switch {
-	case have >= end:
-		return nil
-	case !last:
-		l.c.o.Logger.Info("store: rebuilding queue index", "segment", segName(g.base))
-		return x.rebuildQueues(ctx, g, g.end())
-	default:
+	if have < end {
 		return l.replay(ctx, g, have, end)
 	}
+	return nil
+}
+
+// rebuild makes the queue index of a full segment from the log.
+func (l *loader) rebuild(ctx context.Context, g *segment, old *indexFile) error {
+	x := l.c.index
+	f, on, err := x.scanQueues(ctx, g, g.end(), old)
+	if err != nil {
+		return err
+	}
+	x.files[g.base] = &segmentIndex{queue: f}
+	for q, l := range on {
+		for _, e := range l {
+			q.load(e)
+		}
+	}
+	if old != nil {
+		x.remove(old.path)
+	}
+	return nil
 }
 
 // best loads the file that reaches farthest and removes the others.

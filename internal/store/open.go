@@ -120,20 +120,26 @@ func (c *core) assemble(ctx context.Context, r *recovery) (*writer, error) {
 	return w, c.firstCheckpoint(r)
 }
 
-// firstCheckpoint says, durable, that the store is in use. It vouches for no
-// floors, because their file is written anew next.
-func (c *core) firstCheckpoint(r *recovery) error {
-	start := c.segs.list[0].base
+// firstCheckpoint says, durable, that the store is in use. What the last run
+// has left to be concluded, from its boot id above all, must be settled before:
+// the floors file says it from then on.
+func (c *core) firstCheckpoint(r *recovery) (err error) {
+	if r.hasCk && r.ck.floors > 0 {
+		p := r.ck
+		p.floors = 0 // the length that was vouched for is about to change
+		if err := c.ckpt.commit(p); err != nil {
+			return err
+		}
+	}
+	if c.floors, err = openFloors(c.o.FS, c.o.Dir, floorsOf(c.queues)); err != nil {
+		return err
+	}
 	p := checkpoint{
-		boot: c.keeper.boot, async: c.o.Mode == Async, segSize: c.segs.size, start: start,
-		synced: r.end.pos, framePos: r.end.framePos, stamp: r.stamp,
+		boot: c.keeper.boot, async: c.o.Mode == Async, segSize: c.segs.size, start: c.segs.list[0].base,
+		synced: r.end.pos, framePos: r.end.framePos, stamp: r.stamp, floors: c.floors.length(),
 		indexed: c.index.indexed.Load(), keyed: c.index.keysOn.Load(),
 	}
 	if err := c.ckpt.commit(p); err != nil {
-		return err
-	}
-	var err error
-	if c.floors, err = openFloors(c.o.FS, c.o.Dir, floorsOf(c.queues)); err != nil {
 		return err
 	}
 	c.keeper.tick()
@@ -143,13 +149,13 @@ func (c *core) firstCheckpoint(r *recovery) error {
 // lossy reports whether messages that were readable may be gone: offsets that
 // were reserved ahead are then not given out again.
 func (r *recovery) lossy(boot string) bool {
-	if len(r.segs.list) == 0 || r.hasCk && r.ck.clean {
+	if r.hasCk && r.ck.clean {
 		return false
 	}
 	if !r.hasCk {
 		return true
 	}
-	return r.ck.async && (boot == "" || r.ck.boot != boot || r.ck.fenced || r.lost || r.reread)
+	return r.ck.async && (boot == "" || r.ck.boot != boot || r.ck.fenced || r.reread)
 }
 
 // applyFloors gives queues the offsets that the log does not show.
@@ -159,20 +165,17 @@ func (c *core) applyFloors(entries []floorEntry, lossy bool) {
 		q.mu.Lock()
 		switch e.kind {
 		case floorNext:
-			q.next = max(q.next, e.value)
+			q.lift(e.value)
 		case floorDrop:
-			q.next = max(q.next, e.value)
+			q.lift(e.value)
 			q.floor = max(q.floor, e.value)
 			q.min = max(q.min, q.floor)
 			q.dropped = q.min >= q.max
 		case floorMark:
 			q.mark = max(q.mark, e.value)
 			if lossy {
-				q.next = max(q.next, e.value)
+				q.lift(e.value)
 			}
-		}
-		if q.empty() {
-			q.min, q.max = q.next, q.next
 		}
 		q.trim()
 		q.mu.Unlock()

@@ -60,13 +60,23 @@ func (k *collector) run(from, to int64, last frameRef) *runBuilder {
 // frame boundary, and makes the queues use it.
 func (x *indexer) rebuildQueues(ctx context.Context, g *segment, to int64) error {
 	si := x.of(g.base)
+	f, on, err := x.scanQueues(ctx, g, to, si.queue)
+	if err != nil {
+		return err
+	}
+	x.install(si, f, on)
+	return nil
+}
+
+// scanQueues makes a queue-index file from the log, to replace old.
+func (x *indexer) scanQueues(ctx context.Context, g *segment, to int64, old *indexFile) (*indexFile, map[*queue][]extent, error) {
 	f := &indexFile{base: g.base, upTo: g.base}
-	if si.queue != nil {
-		f.gen = si.queue.gen + 1
+	if old != nil {
+		f.gen = old.gen + 1
 	}
 	path, err := x.create(queueDir, g.base, f.gen)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	f.path = path
 	k := collector{queues: x.c.queues, units: map[*queue][]memExtent{}}
@@ -85,10 +95,9 @@ func (x *indexer) rebuildQueues(ctx context.Context, g *segment, to int64) error
 		return nil
 	}
 	if err := x.eachFrame(ctx, g, to, x.c.o.IndexEvery, flush, k.add); err != nil {
-		return fmt.Errorf("rebuild queue index: %w", err)
+		return nil, nil, fmt.Errorf("rebuild queue index: %w", err)
 	}
-	x.install(si, f, on)
-	return nil
+	return f, on, nil
 }
 
 // install puts a new file in the place of the one the segment had.

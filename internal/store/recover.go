@@ -36,8 +36,7 @@ type recovery struct {
 	end     syncMark
 	seg     *segment // holds end
 	stamp   int64
-	seen    int64 // end of the last frame that was found
-	lost    bool  // something behind the end was dropped
+	dropped int64 // bytes behind the end that were cleared
 	repairs []Repair
 	redo    map[int64]bool // segments whose indexes are void after a repair
 }
@@ -211,7 +210,6 @@ func (r *recovery) claims(first int) error {
 
 func (r *recovery) claim(f *frame) {
 	r.durable = max(r.durable, f.durable)
-	r.seen = max(r.seen, f.end())
 	if r.trust {
 		r.durable = max(r.durable, f.end())
 	}

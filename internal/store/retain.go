@@ -148,6 +148,17 @@ func (k *keeper) compactFloors() error {
 	return k.c.floors.rewrite(func() []floorEntry { return floorsOf(k.c.queues) })
 }
 
+// shown returns the next offset as the log shows it. mu is held.
+func (q *queue) shown() int64 {
+	if n := len(q.mem); n > 0 {
+		return q.mem[n-1].end()
+	}
+	if n := len(q.disk); n > 0 {
+		return q.disk[n-1].end()
+	}
+	return 0
+}
+
 // floorsOf returns the entries that say all that is known of the queues.
 func floorsOf(t *table) []floorEntry {
 	var out []floorEntry
@@ -156,8 +167,8 @@ func floorsOf(t *table) []floorEntry {
 		if q.floor > 0 {
 			out = append(out, floorEntry{floorDrop, q.topic, q.id, q.floor})
 		}
-		if q.empty() && q.next > 0 {
-			out = append(out, floorEntry{floorNext, q.topic, q.id, q.next})
+		if q.max > q.shown() {
+			out = append(out, floorEntry{floorNext, q.topic, q.id, q.max})
 		}
 		if q.mark > 0 {
 			out = append(out, floorEntry{floorMark, q.topic, q.id, q.mark})

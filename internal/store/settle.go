@@ -18,7 +18,6 @@ func (r *recovery) settle(first int) error {
 		// The last segment is full: the next one starts empty.
 		r.end.framePos = 0
 	}
-	r.lost = r.lost || r.seen > r.end.pos
 	clean := r.hasCk && r.ck.clean && r.end.pos == r.ck.synced && !r.o.Repair
 	for i := first; i < len(r.segs.list); i++ {
 		g := r.segs.list[i]
@@ -29,7 +28,10 @@ func (r *recovery) settle(first int) error {
 			return fmt.Errorf("settle segment %s: %w", segName(g.base), err)
 		}
 	}
-	return r.dropLater()
+	if err := r.dropLater(); err != nil || clean {
+		return err
+	}
+	return r.syncDirs() // a crash may have come before the names were durable
 }
 
 // settleSegment clears what is behind the end, frames first, and syncs.
@@ -108,7 +110,7 @@ func (r *recovery) clear(f vfs.File, from int64) error {
 			return nil
 		}
 		if !allZero(buf[:n]) {
-			r.lost = true
+			r.dropped += int64(n)
 			if err := writeZeros(f, at, int64(n)); err != nil {
 				return err
 			}

@@ -95,6 +95,11 @@ func (s *Store) Reopen(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reopen store: %w", err)
 	}
+	for _, q := range old.queues.all() {
+		if q.raised > 0 {
+			c.queues.make(q.topic, q.id).raise(q.raised)
+		}
+	}
 	s.core.Store(c)
 	old.release()
 	return nil
