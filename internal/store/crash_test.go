@@ -345,7 +345,43 @@ func (c *crashRun) survivors(k *crashCase, s *Store) map[string]ackedMsg {
 			}
 		}
 	}
+	if err := extentsInOrder(s); err != nil {
+		c.failf(k, "%v", err)
+	}
 	return found
+}
+
+// extentsInOrder checks that each queue's extents follow each other, those in
+// memory behind those on disk.
+func extentsInOrder(s *Store) error {
+	for _, q := range s.core.Load().queues.all() {
+		if err := q.inOrder(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *queue) inOrder() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	at := int64(0)
+	for _, e := range q.disk {
+		if e.base < at || e.count <= 0 {
+			return fmt.Errorf("%s/%d: extent [%d, %d) of %s after %d", q.topic, q.id, e.base, e.end(), e.file.path, at)
+		}
+		at = e.end()
+	}
+	for _, e := range q.mem {
+		if e.base < at || len(e.units) == 0 {
+			return fmt.Errorf("%s/%d: units [%d, %d) after %d", q.topic, q.id, e.base, e.end(), at)
+		}
+		at = e.end()
+	}
+	if at > q.max || q.max > q.next {
+		return fmt.Errorf("%s/%d: messages to %d, max %d, next %d", q.topic, q.id, at, q.max, q.next)
+	}
+	return nil
 }
 
 func (c *crashRun) readQueue(k *crashCase, s *Store, id QueueID, found map[string]ackedMsg) error {
@@ -356,17 +392,7 @@ func (c *crashRun) readQueue(k *crashCase, s *Store, id QueueID, found map[strin
 			return err
 		}
 		if r.Holes > 0 && (c.o.Mode == Synced || !k.power) {
-			q := s.core.Load().queues.get(id.Topic, id.Queue)
-			q.mu.Lock()
-			d := fmt.Sprintf("next %d mark %d min %d max %d floor %d", q.next, q.mark, q.min, q.max, q.floor)
-			for _, e := range q.disk {
-				d += fmt.Sprintf(" disk [%d,%d)@%s:%d", e.base, e.end(), e.file.path, e.pos)
-			}
-			for _, e := range q.mem {
-				d += fmt.Sprintf(" mem [%d,%d)", e.base, e.end())
-			}
-			q.mu.Unlock()
-			return fmt.Errorf("%d holes at %d of [%d, %d); %s; %+v", r.Holes, at, lo, hi, d, s.Positions())
+			return fmt.Errorf("%d holes at %d of [%d, %d)", r.Holes, at, lo, hi)
 		}
 		msgs, err := msg.DecodeRecords(r.Records)
 		if err != nil {
@@ -462,18 +488,7 @@ func (c *crashRun) query(k *crashCase, s *Store, found map[string]ackedMsg) {
 			continue // retention has come meanwhile
 		}
 		if err != nil || len(got) != 1 {
-			x := s.core.Load().index
-			desc := ""
-			for b, f := range x.files {
-				desc += fmt.Sprintf(" %d:", b)
-				if f.key != nil {
-					desc += fmt.Sprintf("%+v", *f.key)
-				}
-				if f.queue != nil {
-					desc += fmt.Sprintf("%+v", *f.queue)
-				}
-			}
-			c.failf(k, "query of %.40q at %d: %d records, %v; %s; %d in memory, %v", body, m.phys, len(got), err, desc, len(x.keys), s.Positions())
+			c.failf(k, "query of %.40q at %d: %d records, %v; %+v", body, m.phys, len(got), err, s.Positions())
 			return
 		}
 		if n++; n == 3 {

@@ -27,9 +27,9 @@ type step struct {
 	bad   *DamagedError
 }
 
-// segment calls fn for each frame of the segment from the one that starts at
-// or, if none does, covers from, as long as frames start below to. A range
-// between frames, or one whose check fails, is told as bad.
+// segment calls fn for each frame of the segment that reaches beyond from and
+// starts below to. A range between frames, or one whose check fails, is told as
+// bad.
 func (r *logReader) segment(ctx context.Context, g *segment, from, to int64, fn func(step) error) error {
 	fh, err := r.files.get(r.segs.framePath(g.base))
 	if err != nil {
@@ -49,11 +49,7 @@ func (r *logReader) segment(ctx context.Context, g *segment, from, to int64, fn 
 	if err != nil {
 		return err
 	}
-	at := from
-	if pos == 0 {
-		at = g.base
-	}
-	return r.walk(ctx, g, scanFrames(fh.f, pos), lh.f, at, to, fn)
+	return r.walk(ctx, g, scanFrames(fh.f, pos), lh.f, from, to, fn)
 }
 
 func (r *logReader) walk(ctx context.Context, g *segment, s *frameScan, log io.ReaderAt, at, to int64, fn func(step) error) error {
