@@ -172,7 +172,7 @@ func (c GrantLease) check() error {
 	v := verdict{}
 	v.key(c.QueueKey)
 	v.name("holder", c.Lease.Holder)
-	v.require(len(c.Lease.Member) <= maxName, "member name is too long")
+	v.require(len(c.Lease.Member) <= maxName && len(c.Lease.Host) <= maxName, "member name or host is too long")
 	v.require(c.Lease.Kind <= LeaseOurs, "kind of lease unknown")
 	return v.of(c)
 }

@@ -41,7 +41,7 @@ func samples() []Change {
 		ResetOffset{key, 50, 13, true, 6},
 		ClearReset{key},
 		DropQueues{"G", "", AllQueues},
-		GrantLease{key, Lease{"10.0.0.1@77", math.MaxUint64, "worker-1", LeaseOurs, 14, math.MaxInt64}},
+		GrantLease{key, Lease{"10.0.0.1@77", math.MaxUint64, "worker-1", LeaseOurs, 14, math.MaxInt64, "10.0.0.1"}},
 		DropLease{key, 14},
 		PutKV{"ORDER_TOPIC_CONFIG", "T", "broker-a:8"},
 		DeleteKV{"ORDER_TOPIC_CONFIG", "T"},
@@ -55,7 +55,7 @@ func samples() []Change {
 		SetStateVersion{4, 9},
 		loadQueue{key, Queue{
 			Committed: 5, CommittedAt: 6, Epoch: 7, Ranges: []Range{{8, 9}}, Attempts: []Attempt{{10, 11}}, Start: 12,
-			Reset: Reset{true, 13, 14, 15, 16}, Lease: Lease{"h", 17, "m", LeaseOurs, 18, 19},
+			Reset: Reset{true, 13, 14, 15, 16}, Lease: Lease{"h", 17, "m", LeaseOurs, 18, 19, "host"},
 		}},
 		loadTables{1, DataVersion{1, 2, 3}, DataVersion{4, 5, 6}, DataVersion{7, 8, 9}, 10, Boot{11, "b", 12}},
 	}

@@ -163,6 +163,7 @@ func (l *Lease) fields(x *coder) {
 	unsigned(x, &l.Kind)
 	unsigned(x, &l.Epoch)
 	signed(x, &l.GrantedAt)
+	x.name(&l.Host)
 }
 
 func (c *DropLease) fields(x *coder) {

@@ -97,6 +97,9 @@ type Lease struct {
 	Kind      LeaseKind
 	Epoch     uint64
 	GrantedAt Time // when it was last granted, not refreshed
+	// Host is the holder's address without port: after a restart a stock client
+	// is known by it until it has sent a heartbeat or a lock.
+	Host string
 }
 
 // Held says whether anybody holds the queue.
