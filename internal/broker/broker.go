@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/orderlymq/orderly/internal/msg"
@@ -48,6 +49,7 @@ type Broker struct {
 	handlers      map[int32]*handler
 	served        order.Time // when it began to serve
 	vipPort       int32
+	recovered     atomic.Bool // store and state can be asked
 
 	alarms    *alarms
 	pool      *pool
@@ -170,7 +172,7 @@ func (b *Broker) openStore(ctx context.Context) (err error) {
 	o := store.Options{
 		FS: b.cfg.FS, Dir: path.Join(b.cfg.Dir, "store"), SegmentSize: b.cfg.SegmentSize, Mode: b.cfg.SyncMode,
 		SyncEvery: b.cfg.SyncEvery, StoreHost: b.storeHost, Clock: b.cfg.Clock, Logger: b.log,
-		OnCommit: b.arrived, Repair: b.cfg.Repair,
+		OnCommit: b.arrived, KeepFrom: b.keepFrom, Repair: b.cfg.Repair,
 	}
 	if b.cfg.Store != nil {
 		b.cfg.Store(&o)
@@ -187,6 +189,7 @@ func (b *Broker) openStore(ctx context.Context) (err error) {
 			b.store.RaiseFloor(key.Topic, key.Queue, next)
 		}
 	}
+	b.recovered.Store(true)
 	return nil
 }
 

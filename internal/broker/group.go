@@ -40,6 +40,8 @@ type ask struct {
 	settled  []meta.Range
 	attempts []meta.Attempt
 	replace  bool
+	// member and host come with a lock: who is granted what.
+	member, host string
 	// done is called once, when everything that the table decided is written,
 	// with the actions that carry the request's tag. It must not block.
 	done func(acts []order.LeaseAction, err error)
@@ -73,7 +75,7 @@ func (g *group) restore() {
 		g.leases.Step(now, &order.LeaseEvent{
 			Kind: order.LeaseRestore, Queue: order.Queue{Topic: key.Topic, ID: key.Queue},
 			Epoch: order.Epoch(q.Epoch), Offset: q.Committed, Reset: q.Reset.Pending,
-			Client: q.Lease.Holder, Session: order.Token(q.Lease.Session), Name: q.Lease.Member,
+			Client: q.Lease.Holder, Session: order.Token(q.Lease.Session), Name: q.Lease.Member, Host: q.Lease.Host,
 		}, nil)
 	}
 	if first, end, ok := g.b.epochs.take(); ok {
@@ -158,7 +160,7 @@ func (g *group) change(w *work, act order.LeaseAction) {
 				meta.Commit{QueueKey: key, Offset: act.Offset, At: at})
 		}
 		if act.Fresh {
-			w.changes = append(w.changes, meta.GrantLease{QueueKey: key, Lease: storedLease(act, at)})
+			w.changes = append(w.changes, meta.GrantLease{QueueKey: key, Lease: g.lease(act, at)})
 		}
 		g.takenUp(w, act, key)
 	case order.LeaseFreed:
@@ -186,12 +188,16 @@ func (g *group) takenUp(w *work, act order.LeaseAction, key meta.QueueKey) {
 	}
 }
 
-func storedLease(act order.LeaseAction, at meta.Time) meta.Lease {
-	kind := meta.LeaseStock
+// lease is a granted lease as it is stored.
+func (g *group) lease(act order.LeaseAction, at meta.Time) meta.Lease {
+	l := meta.Lease{
+		Holder: act.Client, Session: uint64(act.Session), Kind: meta.LeaseStock, Epoch: uint64(act.Epoch), GrantedAt: at,
+	}
 	if act.Session != 0 {
-		kind = meta.LeaseOurs
+		l.Kind = meta.LeaseOurs
 	}
-	return meta.Lease{
-		Holder: act.Client, Session: uint64(act.Session), Kind: kind, Epoch: uint64(act.Epoch), GrantedAt: at,
+	if a := g.asks[act.Tag]; a != nil {
+		l.Member, l.Host = a.member, a.host
 	}
+	return l
 }

@@ -37,7 +37,7 @@ func (b *Broker) heartbeat(r request) {
 	if !r.decode(&session) {
 		return
 	}
-	if len(data.ClientID) > maxClientID || len(data.Producers)+len(data.Consumers) > maxGroupsOfBeat {
+	if len(data.ClientID) > maxClientID || len(r.cmd.Ext.Value(header.ExtMember)) > maxClientID || len(data.Producers)+len(data.Consumers) > maxGroupsOfBeat {
 		r.fail(wire.InvalidParameter, fmt.Sprintf("heartbeat: client id of %d bytes, %d groups: at most %d and %d",
 			len(data.ClientID), len(data.Producers)+len(data.Consumers), maxClientID, maxGroupsOfBeat))
 		return
@@ -50,7 +50,7 @@ func (b *Broker) heartbeat(r request) {
 		session = header.Session{Token: mintToken()}
 	}
 	c := r.c
-	c.client, c.session = data.ClientID, order.Token(session.Token)
+	c.client, c.session, c.member = data.ClientID, order.Token(session.Token), r.cmd.Ext.Value(header.ExtMember)
 	c.heard.Store(int64(b.clock.now()))
 	b.producers.update(c, &data, r.cmd, b.cfg.Clock().UnixMilli())
 	beat := &beat{request: r, session: session, subChanged: data.Fingerprint == 0}
@@ -116,7 +116,7 @@ func (b *Broker) joinGroup(beat *beat, data *body.HeartbeatData, cd *body.Consum
 	beat.open.Add(1)
 	g.feed(&order.LeaseEvent{
 		Kind: order.LeaseJoin, Link: c.id, Host: c.host, Port: c.port, Client: data.ClientID,
-		Session: c.session, Name: beat.cmd.Ext.Value(header.ExtMember),
+		Session: c.session, Name: c.member,
 	}, &ask{done: func(acts []order.LeaseAction, err error) { beat.joined(acts, err) }})
 	if changed {
 		g.announce()

@@ -38,7 +38,9 @@ func (b *Broker) lockBatch(r request) {
 		}
 		ev.Starts = starts
 	}
-	g.feed(ev, &ask{done: func(acts []order.LeaseAction, err error) { b.locked(r, g, session, acts, err) }})
+	g.feed(ev, &ask{member: r.c.member, host: r.c.host, done: func(acts []order.LeaseAction, err error) {
+		b.locked(r, g, session, acts, err)
+	}})
 }
 
 // lockRequest reads a lock or unlock. If it cannot it answers and reports

@@ -3,8 +3,11 @@
 package broker
 
 import (
+	"fmt"
 	"strconv"
 
+	"github.com/orderlymq/orderly/internal/msg"
+	"github.com/orderlymq/orderly/internal/store"
 	"github.com/orderlymq/orderly/internal/store/meta"
 	"github.com/orderlymq/orderly/internal/wire"
 	"github.com/orderlymq/orderly/internal/wire/header"
@@ -32,16 +35,22 @@ func (b *Broker) queryOffset(r request) {
 }
 
 func (b *Broker) tellOffset(r request, h *header.QueryConsumerOffset) {
-	q, _ := b.meta.View().Queue(meta.QueueKey{Group: h.ConsumerGroup, Topic: h.Topic, Queue: h.QueueID})
+	q, _ := b.meta.View().Queue(metaKey(h.ConsumerGroup, h.Topic, h.QueueID))
 	switch {
 	case q.Committed >= 0:
 		b.tellPosition(r, q.Committed, q)
 	case h.SetZeroIfNotFound.Set && !h.SetZeroIfNotFound.Value:
 		r.fail(wire.QueryNotFound, "Not found, do not set to zero, maybe this group boot first")
-	case !r.cmd.Ext.Has(header.ExtSession) && b.young(h.Topic, h.QueueID):
-		b.tellPosition(r, 0, q)
+	case r.cmd.Ext.Has(header.ExtSession):
+		r.fail(wire.QueryNotFound, "Not found, the group has no position in the queue")
 	default:
-		r.fail(wire.QueryNotFound, "Not found, maybe this group consumer boot first")
+		b.read(r, func() {
+			if b.young(h.Topic, h.QueueID) {
+				b.tellPosition(r, 0, q)
+				return
+			}
+			r.fail(wire.QueryNotFound, "Not found, maybe this group consumer boot first")
+		})
 	}
 }
 
@@ -69,5 +78,22 @@ const youngLog = 1 << 30
 // of a new topic from being missed.
 func (b *Broker) young(topic string, queue int32) bool {
 	low, high := b.store.Bounds(topic, queue)
-	return low == 0 && high > 0 && b.store.Positions().Committed-b.store.Positions().Start < youngLog
+	if low > 0 || high == 0 {
+		return false
+	}
+	first, err := b.place(topic, queue, 0)
+	return err == nil && b.store.Positions().Committed-first < youngLog
+}
+
+// place is where a message stands in the log.
+func (b *Broker) place(topic string, queue int32, offset int64) (int64, error) {
+	res, err := b.store.Read(topic, queue, offset, store.ReadLimit{MaxMsgs: 1, MaxBytes: 1}, nil)
+	if err != nil {
+		return 0, err
+	}
+	v, _, err := msg.ParseView(res.Records)
+	if err != nil {
+		return 0, fmt.Errorf("no message at offset %d of queue %d of %s", offset, queue, topic)
+	}
+	return v.PhysicalOffset(), nil
 }
