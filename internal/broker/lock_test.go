@@ -215,3 +215,26 @@ func TestLeasesOutliveTheBroker(t *testing.T) {
 		}
 	})
 }
+
+func TestStockHolderIsServedRightAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		p := r.connect("one")
+		p.createTopic("T", 1, "+message.type=FIFO")
+		p.send("T", 0, "x")
+		p.beat("c1", "G", "T", "*")
+		p.lock("c1", "G", "T", 0)
+		p.close()
+		r.restart()
+		h := pullHeader("G", "T", 0, 0)
+		h.SysFlag |= header.PullSuspend
+		again, other := r.connect("one"), r.connect("two")
+		if code, _, msgs := again.pull(h); code != wire.Success || len(msgs) != 1 {
+			t.Errorf("the holder, before its first heartbeat: %s", wire.ResponseName(code))
+		}
+		if code, _, _ := other.pull(h); code != wire.PullNotFound {
+			t.Errorf("somebody else: %s", wire.ResponseName(code))
+		}
+		again.commit("G", "T", 0, 1, 0)
+	})
+}

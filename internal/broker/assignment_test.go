@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package broker
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/orderlymq/orderly/internal/wire"
+	"github.com/orderlymq/orderly/internal/wire/body"
+	"github.com/orderlymq/orderly/internal/wire/header"
+)
+
+// shares asks for every member's queues and returns who has which.
+func shares(t *testing.T, members map[string]*peer, queues int) map[int32]string {
+	t.Helper()
+	owner := map[int32]string{}
+	for client, p := range members {
+		req := body.QueryAssignment{Topic: "T", ConsumerGroup: "G", ClientID: client, StrategyName: "ORDERLY_STICKY", MessageModel: body.Clustering}
+		var resp body.QueryAssignmentResponse
+		if err := resp.Decode(p.want(wire.Success, wire.ReqQueryAssignment, nil, req.Encode()).Body); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range resp.Assignments {
+			if other, taken := owner[a.Queue.QueueID]; taken {
+				t.Fatalf("queue %d belongs to %s and %s", a.Queue.QueueID, other, client)
+			}
+			owner[a.Queue.QueueID] = client
+		}
+	}
+	if len(owner) != queues {
+		t.Fatalf("%d of %d queues are assigned", len(owner), queues)
+	}
+	return owner
+}
+
+// TestRollingRestartMovesEachQueueTwice restarts ten named members one after
+// the other: a queue moves away from its member and back, no other moves.
+func TestRollingRestartMovesEachQueueTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.connect("tool").createTopic("T", 40, "+message.type=FIFO")
+		members := map[string]*peer{}
+		names := map[string]string{} // client id: member name
+		join := func(client, name string) {
+			p := r.connect(client)
+			p.language = wire.LanguageGo
+			resp := p.beat(client, "G", "T", "*", header.ExtSession, header.SessionNew, header.ExtMember, name)
+			var s header.Session
+			if err := s.Decode(resp.Ext); err != nil {
+				t.Fatal(err)
+			}
+			p.session = s.Token
+			members[client], names[client] = p, name
+		}
+		keep := func(d time.Duration) {
+			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
+				for _, p := range members {
+					p.ping()
+				}
+			}
+		}
+		for i := range 10 {
+			join(fmt.Sprintf("c%d", i), fmt.Sprintf("m%d", i))
+		}
+		keep(time.Second)
+		before := shares(t, members, 40)
+		home := map[int32]string{}
+		for q, client := range before {
+			home[q] = names[client]
+		}
+		moves := map[int32]int{}
+		step := func() {
+			t.Helper()
+			now := shares(t, members, 40)
+			for q, client := range now {
+				if names[client] != names[before[q]] {
+					moves[q]++
+				}
+			}
+			before = now
+		}
+		for i := range 10 {
+			client := fmt.Sprintf("c%d", i)
+			members[client].want(wire.Success, wire.ReqUnregisterClient, &header.UnregisterClient{ClientID: client, ConsumerGroup: "G"}, nil)
+			members[client].close()
+			delete(members, client)
+			keep(2 * time.Second)
+			step()
+			join(client+"-again", fmt.Sprintf("m%d", i))
+			keep(2 * time.Second)
+			step()
+		}
+		for q := range int32(40) {
+			if moves[q] > 2 {
+				t.Errorf("queue %d moved %d times", q, moves[q])
+			}
+			if names[before[q]] != home[q] {
+				t.Errorf("queue %d is with %s, its home is %s", q, names[before[q]], home[q])
+			}
+		}
+	})
+}
+
+func TestMemberNameIsTakenOnce(t *testing.T) {
+	r := newRig(t, nil)
+	p, q := r.connect("one"), r.connect("two")
+	p.createTopic("T", 1, "+message.type=FIFO")
+	p.beat("c1", "G", "T", "*", header.ExtSession, header.SessionNew, header.ExtMember, "worker-1")
+	data := (&body.HeartbeatData{ClientID: "c2", Consumers: []body.ConsumerData{{GroupName: "G", MessageModel: body.Clustering}}}).Encode()
+	resp := q.want(wire.IllegalOperation, wire.ReqHeartBeat, nil, data, header.ExtSession, header.SessionNew, header.ExtMember, "worker-1")
+	if resp.Remark == "" {
+		t.Error("a refusal without a reason")
+	}
+	if ids := p.consumers("G"); len(ids) != 1 {
+		t.Errorf("members %v", ids)
+	}
+}
