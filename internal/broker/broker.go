@@ -59,6 +59,7 @@ type Broker struct {
 	producers producers
 	registrar *registrar
 	scheduler *scheduler
+	buffers   sync.Pool // of *[]byte, for the records of pull answers
 	stats     stats
 	misplaced quiet
 	unlocked  quiet
@@ -88,6 +89,7 @@ func New(cfg Config) (*Broker, error) {
 	b.groups.byName = map[string]*group{}
 	b.holds.max, b.holds.byQueue = cfg.MaxHolds, map[order.Queue]map[*hold]struct{}{}
 	b.alarms = newAlarms(b.clock.now)
+	b.buffers.New = func() any { return new([]byte) }
 	return b, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/orderlymq/orderly/internal/route"
 	"github.com/orderlymq/orderly/internal/store"
 	"github.com/orderlymq/orderly/internal/store/meta"
+	"github.com/orderlymq/orderly/internal/transport"
 	"github.com/orderlymq/orderly/internal/wire"
 	"github.com/orderlymq/orderly/internal/wire/header"
 )
@@ -189,11 +190,17 @@ func (p *pulling) mayWait() bool { return !p.waited && p.until > p.b.clock.now()
 
 // read reads the store and answers.
 func (p *pulling) read() {
+	buf := p.b.buffers.Get().(*[]byte)
 	lim := store.ReadLimit{
 		MaxMsgs:  clamp(int(p.h.MaxMsgNums), 1, p.b.cfg.MaxPullMsgs),
 		MaxBytes: clamp(int(p.h.MaxMsgBytes.Or(pullBytes)), 1, p.b.cfg.MaxPullBytes),
+		Buf:      (*buf)[:0],
 	}
 	res, err := p.b.store.Read(p.h.Topic, p.h.QueueID, p.h.QueueOffset, lim, p.match)
+	if len(res.Records) == 0 {
+		p.b.buffers.Put(buf)
+		buf = nil
+	}
 	if err != nil {
 		p.b.log.Error("messages cannot be read", "topic", p.h.Topic, "queue", p.h.QueueID, "offset", p.h.QueueOffset, "err", err)
 		p.failed(err)
@@ -204,7 +211,7 @@ func (p *pulling) read() {
 		p.hold(false)
 		return
 	}
-	p.answer(code, res.Status.String(), next, res.Min, res.Max, res.Records)
+	p.answer(code, res.Status.String(), next, res.Min, res.Max, res.Records, buf)
 	if code == wire.Success {
 		p.b.stats.messagesOut.add(int64(res.Count))
 		p.b.stats.bytesOut.add(int64(len(res.Records)))
@@ -235,8 +242,9 @@ func pullCode(res *store.ReadResult, asked int64) (code int32, next int64) {
 }
 
 // answer sends a pull's answer; every code carries the offsets, for clients
-// fail without them.
-func (p *pulling) answer(code int32, status string, next, low, high int64, records []byte) {
+// fail without them. The buffer that the records are in, if there is one, is
+// used again once they are written.
+func (p *pulling) answer(code int32, status string, next, low, high int64, records []byte, buf *[]byte) {
 	resp := wire.NewResponse(p.cmd, code, status)
 	h := header.PullMessageResponse{
 		NextBeginOffset: next, MinOffset: low, MaxOffset: high,
@@ -244,19 +252,33 @@ func (p *pulling) answer(code int32, status string, next, low, high int64, recor
 	}
 	h.Encode(&resp.Ext)
 	resp.Body = records
-	p.reply(resp)
+	if buf == nil {
+		p.reply(resp)
+		return
+	}
+	*buf = records
+	p.replyWith(resp, transport.WriteOptions{Written: func(error) { p.b.recycle(buf) }})
+}
+
+// maxRecycled is the largest buffer that is kept for another pull.
+const maxRecycled = 1 << 20
+
+func (b *Broker) recycle(buf *[]byte) {
+	if cap(*buf) <= maxRecycled {
+		b.buffers.Put(buf)
+	}
 }
 
 // moved tells the client to go on elsewhere: the position was reset.
 func (p *pulling) moved(to int64) {
 	low, high := p.b.store.Bounds(p.h.Topic, p.h.QueueID)
-	p.answer(wire.PullOffsetMoved, "OFFSET_RESET", to, low, high, nil)
+	p.answer(wire.PullOffsetMoved, "OFFSET_RESET", to, low, high, nil, nil)
 }
 
 // empty tells the client that nothing is there.
 func (p *pulling) empty(status string) {
 	low, high := p.b.store.Bounds(p.h.Topic, p.h.QueueID)
-	p.answer(wire.PullNotFound, status, p.h.QueueOffset, low, high, nil)
+	p.answer(wire.PullNotFound, status, p.h.QueueOffset, low, high, nil, nil)
 	p.b.stats.pullsEmpty.add(1)
 }
 

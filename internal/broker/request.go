@@ -35,8 +35,10 @@ func (r request) decode(h decoder) bool {
 }
 
 // reply sends an answer. A peer that is gone needs none.
-func (r request) reply(resp *wire.Command) {
-	err := r.c.t.Reply(r.cmd, resp)
+func (r request) reply(resp *wire.Command) { r.replyWith(resp, transport.WriteOptions{}) }
+
+func (r request) replyWith(resp *wire.Command, o transport.WriteOptions) {
+	err := r.c.t.ReplyWith(r.cmd, resp, o)
 	if err != nil && !errors.Is(err, transport.ErrClosed) {
 		r.c.b.log.Warn("answer not sent", "request", wire.RequestName(r.cmd.Code), "peer", r.c.peer, "err", err)
 	}
