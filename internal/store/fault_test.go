@@ -75,7 +75,12 @@ func (r *rig) expect(queue int32, want []string) {
 }
 
 // tick waits for one round of the keeper.
-func (r *rig) tick() { r.core.Load().keeper.tick() }
+func (r *rig) tick() {
+	r.t.Helper()
+	if err := r.Upkeep(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+}
 
 func TestFailedWriteOrSyncFences(t *testing.T) {
 	for _, c := range []struct {

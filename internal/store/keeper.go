@@ -3,6 +3,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 type keeper struct {
 	c    *core
 	wake chan struct{}
+	asks chan chan struct{} // for a round now; closed when it is done
 	last checkpoint // written last
 	boot string
 }
@@ -32,14 +34,33 @@ func (k *keeper) run() {
 	t := time.NewTicker(k.c.o.Upkeep)
 	defer t.Stop()
 	for {
+		var ask chan struct{}
 		select {
 		case <-t.C:
 		case <-k.wake:
+		case ask = <-k.asks:
 		case <-k.c.stop:
 			return
 		}
 		k.tick()
+		if ask != nil {
+			close(ask)
+		}
 	}
+}
+
+// round has a round made now and waits for it.
+func (k *keeper) round(ctx context.Context) error {
+	ask := make(chan struct{})
+	select {
+	case k.asks <- ask:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-k.c.stop:
+		return ErrClosed
+	}
+	<-ask
+	return nil
 }
 
 func (k *keeper) tick() {

@@ -106,7 +106,7 @@ func (c *core) assemble(ctx context.Context, r *recovery) (*writer, error) {
 	c.applyFloors(entries, r.lossy(c.o.FS.BootID()))
 	c.tail = newTail(c.o.TailCache, c.segs.size)
 	c.fill = newFiller(c.segs, c.o, c.fence, c.stop)
-	c.keeper = &keeper{c: c, wake: make(chan struct{}, 1), boot: c.o.FS.BootID()}
+	c.keeper = &keeper{c: c, wake: make(chan struct{}, 1), asks: make(chan chan struct{}), boot: c.o.FS.BootID()}
 	if c.ckpt, err = openCheckpoint(c.o.FS, c.o.Dir, r.ck.seq); err != nil {
 		return nil, err
 	}

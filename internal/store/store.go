@@ -207,3 +207,7 @@ func (s *Store) Health() Health { return s.core.Load().health() }
 
 // Sync makes everything dispatched so far durable, whatever the mode.
 func (s *Store) Sync(ctx context.Context) error { return s.core.Load().sync(ctx) }
+
+// Upkeep does the regular work now instead of at its time: a look at the disk,
+// retention, a checkpoint.
+func (s *Store) Upkeep(ctx context.Context) error { return s.core.Load().keeper.round(ctx) }
