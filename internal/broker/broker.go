@@ -50,6 +50,7 @@ type Broker struct {
 	served        order.Time // when it began to serve
 	vipPort       int32
 	recovered     atomic.Bool // store and state can be asked
+	syncing       atomic.Bool // a sync of the state is about to begin
 
 	alarms    *alarms
 	pool      *pool
@@ -68,6 +69,7 @@ type Broker struct {
 	mu      sync.Mutex
 	conns   map[order.LinkID]*conn
 	started bool
+	closing bool // nothing new begins in the background
 }
 
 // New checks cfg. Nothing is opened before Start.
@@ -275,6 +277,9 @@ func (b *Broker) Close(ctx context.Context) error {
 	b.release(b.holds.close())
 	err := b.server.Close(drain)
 	leave.Wait()
+	b.mu.Lock()
+	b.closing = true
+	b.mu.Unlock()
 	b.cancel()
 	b.wg.Wait()
 	b.pool.close()
@@ -285,9 +290,14 @@ func (b *Broker) Close(ctx context.Context) error {
 	return err
 }
 
-// background runs f beside the requests; Close waits for it.
+// background runs f beside the requests; Close waits for it. While the broker
+// closes nothing new begins.
 func (b *Broker) background(f func(ctx context.Context)) {
-	b.wg.Go(func() { f(b.ctx) })
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closing {
+		b.wg.Go(func() { f(b.ctx) })
+	}
 }
 
 // read runs f, which answers r after a look at the disk, beside the

@@ -22,6 +22,7 @@ func (b *Broker) unlockBatch(r request) {
 			return
 		}
 		r.ok(nil)
+		b.syncSoon()
 	}})
 }
 

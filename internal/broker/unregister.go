@@ -3,6 +3,8 @@
 package broker
 
 import (
+	"context"
+
 	"github.com/orderlymq/orderly/internal/order"
 	"github.com/orderlymq/orderly/internal/wire/header"
 )
@@ -30,5 +32,20 @@ func (b *Broker) unregister(r request) {
 			return
 		}
 		r.ok(nil)
+		b.syncSoon()
 	}})
+}
+
+// syncSoon has the change log synced now and not within a second: what a client
+// leaves behind when it goes in peace is not to be repeated after a power cut.
+func (b *Broker) syncSoon() {
+	if !b.syncing.CompareAndSwap(false, true) {
+		return // the sync that is about to begin is as good
+	}
+	b.background(func(ctx context.Context) {
+		b.syncing.Store(false)
+		if err := b.meta.Sync(ctx); err != nil && ctx.Err() == nil {
+			b.log.Error("the broker's state cannot be synced", "err", err)
+		}
+	})
 }
