@@ -29,6 +29,9 @@ func (b *Broker) getConsumeStats(r request) {
 		for _, topic := range topics {
 			b.addConsumeStats(&stats, h.ConsumerGroup, topic)
 		}
+		if r.cmd.Ext.Has(header.ExtHolders) {
+			stats.Holders = b.holders(h.ConsumerGroup, topics)
+		}
 		r.okBody(stats.Encode())
 	})
 }
@@ -43,6 +46,25 @@ func (b *Broker) topicsOfGroup(name string) []string {
 	}
 	slices.Sort(topics)
 	return slices.Compact(topics)
+}
+
+// holders tells who holds a group's queues of the topics.
+func (b *Broker) holders(group string, topics []string) []body.QueueHolder {
+	var out []body.QueueHolder
+	for _, h := range b.Holders(group) {
+		if !slices.Contains(topics, h.Queue.Topic) {
+			continue
+		}
+		q := body.QueueHolder{
+			Topic: h.Queue.Topic, QueueID: h.Queue.ID, Position: h.Offset, Epoch: int64(h.Epoch), Holder: h.Client,
+			Ours: h.Session != 0, Why: whyText(h.Why), Reset: h.Reset, Waiting: int32(h.Waiting),
+		}
+		if h.Client != "" {
+			q.Since, q.Until = b.clock.stored(h.Since).Millis(), b.clock.stored(h.Until).Millis()
+		}
+		out = append(out, q)
+	}
+	return out
 }
 
 func (b *Broker) addConsumeStats(stats *body.ConsumeStats, group, topic string) {

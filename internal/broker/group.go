@@ -3,6 +3,7 @@
 package broker
 
 import (
+	"context"
 	"sync"
 
 	"github.com/orderlymq/orderly/internal/order"
@@ -59,7 +60,7 @@ type work struct {
 
 func newGroup(b *Broker, name string) *group {
 	g := &group{b: b, name: name, asks: map[uint64]*ask{}, resets: map[order.Queue]bool{}}
-	g.bell = newAlarm(func() { g.feed(&order.LeaseEvent{Kind: order.LeaseTick}, nil) })
+	g.bell = newAlarm(func() { g.feedSoon(&order.LeaseEvent{Kind: order.LeaseTick}) })
 	g.leases = order.NewLeases(b.leaseConfig(name))
 	g.restore()
 	return g
@@ -96,10 +97,10 @@ func (g *group) feed(ev *order.LeaseEvent, a *ask) {
 func (g *group) feedSoon(ev *order.LeaseEvent) {
 	g.mu.Lock()
 	g.step(ev, nil)
-	pending := len(g.works) > 0
+	pending := len(g.works) > 0 && !g.flushing
 	g.mu.Unlock()
 	if pending {
-		g.b.pool.run(g.flush)
+		g.b.background(func(context.Context) { g.flush() })
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/orderlymq/orderly/internal/wire"
+	"github.com/orderlymq/orderly/internal/wire/body"
 	"github.com/orderlymq/orderly/internal/wire/header"
 )
 
@@ -25,6 +26,13 @@ func TestStockLocks(t *testing.T) {
 		}
 		if ids, _ := q.lock("c2", "G", "T", 1, 2); !slices.Equal(ids, []int32{2}) {
 			t.Errorf("granted %v", ids)
+		}
+		var stats body.ConsumeStats
+		if err := stats.Decode(p.want(wire.Success, wire.ReqGetConsumeStats, &header.GetConsumeStats{ConsumerGroup: "G"}, nil, header.ExtHolders, "1").Body); err != nil {
+			t.Fatal(err)
+		}
+		if h := stats.Holders; len(h) != 3 || h[1].Holder != "c1" || h[1].Why != "held" || h[1].Waiting != 1 || h[1].Until-h[1].Since != 60_000 {
+			t.Errorf("holders %+v", h)
 		}
 		if ids, _ := p.lock("c1", "G", "T", 0, 1, 99); !slices.Equal(ids, []int32{0, 1}) {
 			t.Errorf("granted again %v", ids)

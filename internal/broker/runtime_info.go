@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/orderlymq/orderly/internal/order"
 	"github.com/orderlymq/orderly/internal/store"
 	"github.com/orderlymq/orderly/internal/wire"
 	"github.com/orderlymq/orderly/internal/wire/body"
@@ -59,6 +60,7 @@ func (b *Broker) ownInfo(t map[string]string, health *store.Health) {
 	if health.Err != nil {
 		t["orderly.store.error"] = health.Err.Error()
 	}
+	b.leaseInfo(t)
 	t["orderly.sync.mode"] = b.cfg.SyncMode.String()
 	t["orderly.holds"] = strconv.Itoa(b.holds.size())
 	t["orderly.connections"] = strconv.Itoa(b.connCount())
@@ -68,6 +70,34 @@ func (b *Broker) ownInfo(t map[string]string, health *store.Health) {
 	t["orderly.messages.keyless"] = itoa(b.stats.keyless.Load())
 	t["orderly.pulls.unlocked"] = itoa(b.stats.unlocked.Load())
 	t["orderly.requests.unknown"] = itoa(b.stats.unknown.Load())
+}
+
+// leaseInfo adds what the lease tables of all groups have refused or noticed.
+func (b *Broker) leaseInfo(t map[string]string) {
+	var sum order.LeaseStats
+	for _, g := range b.allGroups() {
+		g.mu.Lock()
+		s := g.leases.Stats()
+		g.mu.Unlock()
+		sum.Foreign += s.Foreign
+		sum.Lower += s.Lower
+		sum.Fenced += s.Fenced
+		sum.Ignored += s.Ignored
+		sum.Unknown += s.Unknown
+		sum.Resets += s.Resets
+		sum.Parked += s.Parked
+		sum.Twins += s.Twins
+		sum.Overruns += s.Overruns
+		sum.Pauses += s.Pauses
+		sum.Takeovers += s.Takeovers
+	}
+	for name, n := range map[string]uint64{
+		"foreign.commits": sum.Foreign, "lower.commits": sum.Lower, "fenced": sum.Fenced, "ignored.commits": sum.Ignored,
+		"unknown.commits": sum.Unknown, "resets": sum.Resets, "parked.pulls": sum.Parked, "twins": sum.Twins,
+		"overruns": sum.Overruns, "pauses": sum.Pauses, "takeovers": sum.Takeovers,
+	} {
+		t["orderly.leases."+name] = strconv.FormatUint(n, 10)
+	}
 }
 
 func (b *Broker) connCount() int {

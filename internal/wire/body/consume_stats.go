@@ -7,6 +7,7 @@ package body
 type ConsumeStats struct {
 	OffsetTable map[MessageQueue]OffsetWrapper
 	ConsumeTPS  float64
+	Holders     []QueueHolder // oHolders; only from us, and only if asked for
 }
 
 // OffsetWrapper says how far a group is in one queue.
@@ -26,6 +27,9 @@ func (c *ConsumeStats) Decode(data []byte) error { return decode("consume stats"
 func (c *ConsumeStats) write(w *writer) {
 	w.open('{')
 	w.keyFloat("consumeTps", c.ConsumeTPS)
+	if len(c.Holders) > 0 {
+		writeList(w, "oHolders", c.Holders, (*QueueHolder).write)
+	}
 	writeQueueTable(w, "offsetTable", c.OffsetTable, (*OffsetWrapper).write)
 	w.close('}')
 }
@@ -38,6 +42,8 @@ func (c *ConsumeStats) read(r *reader) {
 			c.ConsumeTPS = r.float()
 		case "offsetTable":
 			c.OffsetTable = readQueueTable(r, (*OffsetWrapper).read)
+		case "oHolders":
+			c.Holders = readList(r, (*QueueHolder).read)
 		}
 	})
 }

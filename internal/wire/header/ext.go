@@ -46,6 +46,9 @@ const (
 	// still runs.
 	ExtOverrun = "oOverrun"
 
+	// ExtHolders, on 208: "1" asks who holds the group's queues.
+	ExtHolders = "oHolders"
+
 	// ExtLane, on sends: the lane of the ordering key; ExtLaneEpoch the epoch of
 	// the lane map that gave the queue.
 	ExtLane      = "oLane"
