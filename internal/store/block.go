@@ -101,8 +101,11 @@ func (v *verifier) walk(s *frameScan, g *segment, lo, hi, from, to int64) (bad b
 			continue // told by the next frame's start, or by the end
 		}
 		f := &s.frame
-		if at >= 0 && f.start != at && overlaps(at, f.start, from, to) {
-			return true, v.damaged(g, at, f.start, "its check sums cannot be read")
+		if at >= 0 && f.start != at {
+			if overlaps(at, f.start, from, to) {
+				return true, v.damaged(g, at, f.start, "its check sums cannot be read")
+			}
+			bad = true
 		}
 		if f.start >= hi {
 			return bad, nil

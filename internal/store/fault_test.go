@@ -316,8 +316,11 @@ func TestClockSteps(t *testing.T) {
 func TestFilesChangedUnderTheStore(t *testing.T) {
 	active := "/store/" + logDir + "/" + segName(0)
 	for name, harm := range map[string]func(m *vfs.Mem) error{
-		"removed":        func(m *vfs.Mem) error { return m.Remove(active) },
-		"replaced":       func(m *vfs.Mem) error { _, err := m.Create(active + "x"); return errors.Join(err, m.Rename(active+"x", active)) },
+		"removed": func(m *vfs.Mem) error { return m.Remove(active) },
+		"replaced": func(m *vfs.Mem) error {
+			_, err := m.Create(active + "x")
+			return errors.Join(err, m.Rename(active+"x", active))
+		},
 		"cut":            func(m *vfs.Mem) error { f, err := m.OpenRW(active); return errors.Join(err, f.Truncate(10)) },
 		"frames removed": func(m *vfs.Mem) error { return m.Remove("/store/" + frameDir + "/" + segName(0)) },
 	} {

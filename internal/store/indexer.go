@@ -36,7 +36,8 @@ type indexer struct {
 	tip   cut        // the newest frame, as the end of a cut
 	redo  []*segment // segments whose key index is to be made anew
 	asked []request
-	err   error // why a run cannot be written at the moment
+	gaps  map[int64]error // segments whose keys could not be read from the log
+	err   error           // why a run cannot be written at the moment
 
 	indexed, keysOn atomic.Int64 // durable in both indexes, for the checkpoint
 }
@@ -64,7 +65,7 @@ func newIndexer(c *core) *indexer {
 	return &indexer{
 		c: c, reader: logReader{segs: c.segs, files: c.files},
 		wake:  make(chan struct{}, 1),
-		files: map[int64]*segmentIndex{}, ready: make(chan struct{}),
+		files: map[int64]*segmentIndex{}, gaps: map[int64]error{}, ready: make(chan struct{}),
 	}
 }
 

@@ -83,14 +83,19 @@ func (x *indexer) redoKeys() {
 			return // the next start finds it missing again
 		default:
 		}
+		var err error
 		if x.c.segs.at(g.base) != nil {
 			x.c.o.Logger.Info("store: rebuilding key index", "segment", segName(g.base))
-			if err := x.rebuildKeys(context.Background(), g, g.end()); err != nil { // bounded work of the indexer's own
-				x.c.o.Logger.Error("store: key index not rebuilt", "segment", segName(g.base), "error", err)
-			}
+			err = x.rebuildKeys(context.Background(), g, g.end()) // bounded work of the indexer's own
+		}
+		if err != nil {
+			x.c.o.Logger.Error("store: key index not rebuilt", "segment", segName(g.base), "error", err)
 		}
 		x.mu.Lock()
 		x.redo = x.redo[1:]
+		if err != nil {
+			x.gaps[g.base] = err
+		}
 		close(x.ready)
 		x.ready = make(chan struct{})
 		x.mu.Unlock()

@@ -82,13 +82,15 @@ func Inspect(ctx context.Context, fsys vfs.FS, dir string) (*Inspection, error) 
 	for i := range x.frames {
 		f := &x.frames[i]
 		if i == 0 {
-			in.Start = f.g.base
+			in.Start, in.End = f.g.base, f.g.base
 		}
 		s, err := x.inspectSegment(ctx, f, queues)
 		if err != nil {
 			return nil, fmt.Errorf("inspect store: %w", err)
 		}
-		in.End = max(in.End, f.end)
+		if f.count > 0 { // the last segment may be made ahead
+			in.End = f.end
+		}
 		in.Messages += f.records
 		in.Segments = append(in.Segments, s)
 	}

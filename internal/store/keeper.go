@@ -18,7 +18,7 @@ type keeper struct {
 	c    *core
 	wake chan struct{}
 	asks chan chan struct{} // for a round now; closed when it is done
-	last checkpoint // written last
+	last checkpoint         // written last
 	boot string
 }
 

@@ -97,6 +97,10 @@ func (x *indexer) search(hash uint64, from int64) ([]int64, error) {
 	var found []int64
 	var from2 []source
 	x.mu.RLock()
+	for base, err := range x.gaps {
+		x.mu.RUnlock()
+		return nil, fmt.Errorf("keys of segment %s are not known: %w", segName(base), err)
+	}
 	for _, k := range x.keys {
 		if k.hash == hash {
 			found = append(found, k.phys)

@@ -18,8 +18,9 @@ import (
 // loader brings the indexes back at a start: from their files as far as those
 // are intact and belong to this log, from the log otherwise.
 type loader struct {
-	c *core
-	r *recovery
+	c    *core
+	r    *recovery
+	seen []floorEntry // from indexes that are void
 }
 
 func (l *loader) load(ctx context.Context) error {
@@ -45,6 +46,7 @@ func (l *loader) load(ctx context.Context) error {
 			return fmt.Errorf("load key index: %w", err)
 		}
 	}
+	l.afterRepair()
 	return nil
 }
 
@@ -59,7 +61,13 @@ func (l *loader) list(dir string) (map[int64][]*indexFile, error) {
 	for _, n := range names {
 		path := l.c.segs.dir + "/" + dir + "/" + n
 		base, gen, ok := parseIndexName(n)
-		if g := l.c.segs.at(base); !ok || g == nil || g.base != base || l.r.redo[base] {
+		g := l.c.segs.at(base)
+		if g != nil && l.r.redo[base] && dir == queueDir {
+			if err := l.remember(path); err != nil {
+				return nil, err
+			}
+		}
+		if !ok || g == nil || g.base != base || l.r.redo[base] {
 			l.c.index.remove(path)
 			continue
 		}
@@ -69,6 +77,44 @@ func (l *loader) list(dir string) (map[int64][]*indexFile, error) {
 		slices.SortFunc(f, func(a, b *indexFile) int { return b.gen - a.gen })
 	}
 	return out, nil
+}
+
+// remember keeps, of an index that a repair has made void, where its queues
+// went on: numbers of messages that were lost are not given out again.
+func (l *loader) remember(path string) error {
+	f, err := l.c.o.FS.Open(path)
+	if err != nil {
+		return fmt.Errorf("open index: %w", err)
+	}
+	defer f.Close()
+	for pos := int64(0); ; {
+		h, dir, ok, err := readRun(f, pos)
+		if err != nil || !ok {
+			return err
+		}
+		err = decodeDir(dir, &h, func(e dirEntry, _ int64) error {
+			l.seen = append(l.seen, floorEntry{floorNext, string(e.topic), e.id, e.base + int64(e.count)})
+			return nil
+		})
+		if err != nil {
+			return nil //nolint:nilerr // the rest of a damaged index says nothing
+		}
+		pos += h.length
+	}
+}
+
+// afterRepair lifts queues over what repair has taken out of the log.
+func (l *loader) afterRepair() {
+	l.c.applyFloors(l.seen, false)
+	for _, r := range l.r.repairs {
+		for _, e := range r.next {
+			q := l.c.queues.get(e.topic, e.id)
+			// Damaged bytes may say anything: no more than fits the range.
+			if q != nil && e.value-q.nextOffset() <= (r.To-r.From)/msg.MinRecordSize {
+				q.raise(e.value)
+			}
+		}
+	}
 }
 
 func parseIndexName(name string) (base int64, gen int, ok bool) {
@@ -213,7 +259,8 @@ func (l *loader) sameFrame(g *segment, end int64, ref frameRef) bool {
 // others are checked one by one when they are read.
 func (l *loader) unitsIntact(f io.ReaderAt, pos int64, h *runHead) bool {
 	if l.r.hasCk && h.to <= l.r.ck.indexed {
-		return true
+		_, ok, err := readPart(f, pos+h.length-1, 1)
+		return err == nil && ok
 	}
 	units := io.NewSectionReader(f, pos+runHeader+h.dirLen, h.units*unitSize)
 	w := &crcSum{}

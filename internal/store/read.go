@@ -55,15 +55,17 @@ func (c *core) read(topic string, id int32, from int64, lim ReadLimit, match fun
 	if !ok {
 		return res, nil
 	}
-	for attempt := 0; ; attempt++ {
+	var fixed *indexFile
+	for {
 		r := &read{c: c, q: q, lim: lim, match: match, at: from, res: res}
 		r.res.Records, r.start = lim.Buf, len(lim.Buf)
 		err := r.run()
 		var bad *errIndexBad
-		if errors.As(err, &bad) && attempt == 0 {
+		if errors.As(err, &bad) && bad.file != fixed {
 			if err := c.index.fix(request{queue: bad.file}); err != nil {
 				return ReadResult{}, err
 			}
+			fixed = bad.file
 			continue
 		}
 		if err != nil {
@@ -133,8 +135,7 @@ func (r *read) finish() {
 // partly answers with what was read before the error, if that is anything: the
 // next read starts at the place that failed.
 func (r *read) partly(err error) error {
-	var bad *errIndexBad
-	if r.res.Count == 0 || errors.As(err, &bad) {
+	if r.res.Count == 0 {
 		return err
 	}
 	if len(r.span) > 0 {

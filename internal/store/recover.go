@@ -47,6 +47,11 @@ type Repair struct {
 	Reason   string
 	File     string   // where the bytes are now
 	Held     []string // what could be read of it
+	// Kept: the records were all readable and stay in the log; only their check
+	// sums were lost.
+	Kept bool
+
+	next []floorEntry // where queues went on, as far as the bytes tell
 }
 
 // list finds the segments on disk. Those below the start of the log were being
@@ -218,8 +223,8 @@ func (r *recovery) claim(f *frame) {
 // unframed refuses a segment whose frames are gone: without them nothing tells
 // its messages from garbage. An empty segment may be without.
 func (r *recovery) unframed(g *segment) error {
-	if r.hasCk && r.ck.synced <= g.base && !r.trust {
-		return nil // it was being made
+	if r.hasCk && r.ck.synced <= g.base && !r.trust || r.o.Repair {
+		return nil // it was being made, or the walk deals with it
 	}
 	h, err := r.files.get(r.segs.logPath(g.base))
 	if err != nil {

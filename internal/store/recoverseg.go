@@ -133,8 +133,8 @@ func (s *segmentReader) nextGood() (d *DamagedError, to, framePos int64, err err
 	framePos = r.end.framePos + slotSize
 	if s.frames == nil {
 		d.Reason = "the file of check sums is missing"
-		d.To = s.g.end()
-		return d, d.To, framePos, nil
+		d.To = to
+		return d, to, framePos, nil
 	}
 	sc := scanFrames(s.frames, r.end.framePos)
 	for {

@@ -13,8 +13,10 @@ import (
 
 func isNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// setAside copies a damaged range into a file of its own and puts hole frames
-// in its place, so that the log can be read past it. The bytes in the log stay.
+// setAside copies a damaged range into a file of its own. If all its records are
+// readable and only their check sums are lost, it gets new ones; otherwise hole
+// frames take its place, so that the log can be read past it. The bytes in the
+// log stay.
 func (s *segmentReader) setAside(d *DamagedError, to, framePos int64) error {
 	r := s.r
 	from := r.end.pos
@@ -28,11 +30,113 @@ func (s *segmentReader) setAside(d *DamagedError, to, framePos int64) error {
 	if err != nil {
 		return err
 	}
-	rep := Repair{From: from, To: to, Reason: d.Reason, File: path, Held: held(raw, from)}
+	slots := (framePos - r.end.framePos) / slotSize
+	fresh := s.frames == nil // the file is made anew: each frame takes one slot
+	if fresh {
+		slots = s.g.size / msg.MinRecordSize
+	}
+	frames := s.adopt(raw, from, to, slots)
+	rep := Repair{From: from, To: to, Reason: d.Reason, File: path, Kept: frames != nil}
+	rep.Held, rep.next = held(raw, from)
 	r.repairs = append(r.repairs, rep)
 	r.redo[s.g.base] = true
-	r.o.Logger.Error("store: damaged range set aside", "from", from, "to", to, "reason", d.Reason, "file", path, "held", rep.Held)
-	return s.hole(to, framePos)
+	r.o.Logger.Error("store: damaged range set aside", "from", from, "to", to, "reason", d.Reason, "file", path,
+		"kept", rep.Kept, "held", rep.Held)
+	if fresh {
+		if s.frames, err = r.openFrames(s.g); err != nil {
+			return fmt.Errorf("make frames: %w", err)
+		}
+		slots = int64(len(frames))
+	}
+	if frames == nil {
+		slots = max(slots, 1)
+		frames = holes(from, to, slots)
+	}
+	return s.put(frames, slots)
+}
+
+// maxAdopted bounds a frame made by adopt.
+const maxAdopted = 256 * kib
+
+// adopt makes frames for a range that consists of intact records, as far as
+// records tell it themselves; nil if it does not, or if there are not enough
+// slots.
+func (s *segmentReader) adopt(raw []byte, from, to, slots int64) []frame {
+	if int64(len(raw)) < to-from {
+		return nil
+	}
+	var out []frame
+	cur := frame{kind: frameBatch, start: from}
+	done := func(at int) {
+		if cur.records > 0 {
+			cur.length = uint32(from + int64(at) - cur.start)
+			cur.dataCRC = crcOf(raw[cur.start-from : at])
+			out = append(out, cur)
+		}
+		cur = frame{kind: frameBatch, start: from + int64(at)}
+	}
+	for at := 0; at < len(raw); {
+		kind, size := msg.Peek(raw[at:])
+		if pos := from + int64(at); kind == msg.KindBlank && pos+int64(size) == s.g.end() && to == s.g.end() {
+			done(at)
+			out = append(out, frame{kind: frameEnd, start: pos, length: uint32(size), dataCRC: crcOf(raw[at : at+blankHead])})
+			break
+		}
+		v, n, err := msg.ParseView(raw[at:])
+		if err != nil || v.PhysicalOffset() != from+int64(at) || msg.BodyCRC(v.Body()) != v.BodyCRC() {
+			return nil
+		}
+		if int64(len(out))+2 < slots && from+int64(at)-cur.start >= maxAdopted {
+			done(at)
+		}
+		cur.records++
+		cur.stamp = v.StoreTimestamp()
+		if at += n; at == len(raw) {
+			done(at)
+		}
+	}
+	if n := int64(len(out)); n > slots || s.frames != nil && slots-n > maxSpare {
+		return nil
+	}
+	return out
+}
+
+// maxSpare is how many slots one frame can cover besides its own.
+const maxSpare = 1 << 15
+
+// holes makes frames that cover a range without any content.
+func holes(from, to, slots int64) []frame {
+	var out []frame
+	for ; slots > maxSpare && to-from > 1; slots -= maxSpare {
+		out = append(out, frame{kind: frameHole, start: from, length: 1, slots: maxSpare})
+		from++
+	}
+	return append(out, frame{kind: frameHole, start: from, length: uint32(to - from)})
+}
+
+// put writes frames over the given number of slots, and passes them. The last
+// one takes the slots that are left.
+func (s *segmentReader) put(frames []frame, slots int64) error {
+	r := s.r
+	for i := range frames {
+		f := &frames[i]
+		f.durable = r.end.pos
+		f.stamp = max(f.stamp, r.stamp)
+		if f.slots == 0 {
+			f.slots = 1
+		}
+		if i == len(frames)-1 {
+			f.slots = uint16(slots)
+		}
+		slots -= int64(f.slots)
+		b := make([]byte, int64(f.slots)*slotSize)
+		f.encode(b)
+		if _, err := s.frames.WriteAt(b, r.end.framePos); err != nil {
+			return fmt.Errorf("write frame: %w", err)
+		}
+		s.pass(f)
+	}
+	return nil
 }
 
 // keepAside writes the bytes of a range to a file, durable.
@@ -65,41 +169,11 @@ func (r *recovery) keepAside(from, to int64, raw []byte) (string, error) {
 	return path, nil
 }
 
-// hole writes hole frames over the slots up to framePos, and passes them.
-func (s *segmentReader) hole(to, framePos int64) error {
-	r := s.r
-	if s.frames == nil {
-		f, err := r.openFrames(s.g)
-		if err != nil {
-			return fmt.Errorf("make frames: %w", err)
-		}
-		s.frames = f
-	}
-	const most = 1 << 15 // slots a frame
-	for r.end.pos < to {
-		slots := (framePos - r.end.framePos) / slotSize
-		f := frame{
-			kind: frameHole, start: r.end.pos, length: uint32(to - r.end.pos),
-			slots: uint16(slots), stamp: r.stamp, durable: r.end.pos,
-		}
-		if slots > most { // all but the last cover one byte
-			f.slots, f.length = most, 1
-		}
-		b := make([]byte, int64(f.slots)*slotSize)
-		f.encode(b)
-		if _, err := s.frames.WriteAt(b, r.end.framePos); err != nil {
-			return fmt.Errorf("write frame: %w", err)
-		}
-		s.pass(&f)
-	}
-	return nil
-}
-
-// held tells which messages can be made out in damaged bytes. It is a report,
-// not a promise: the bytes have failed their check.
-func held(raw []byte, pos int64) []string {
-	var out []string
-	for at := 0; at < len(raw) && len(out) < 1000; {
+// held tells which messages can be made out in damaged bytes, and where their
+// queues would go on. It is a report, not a promise: the bytes have failed their
+// check.
+func held(raw []byte, pos int64) (lines []string, next []floorEntry) {
+	for at := 0; at < len(raw); {
 		v, n, err := msg.ParseView(raw[at:])
 		if err != nil || v.PhysicalOffset() != pos+int64(at) {
 			at++
@@ -109,9 +183,14 @@ func held(raw []byte, pos int64) []string {
 		if msg.BodyCRC(v.Body()) != v.BodyCRC() {
 			state = "body damaged"
 		}
-		out = append(out, fmt.Sprintf("%s queue %d offset %d at %d, %d bytes, %s",
-			v.Topic(), v.QueueID(), v.QueueOffset(), v.PhysicalOffset(), n, state))
+		if len(lines) < 1000 {
+			lines = append(lines, fmt.Sprintf("%s queue %d offset %d at %d, %d bytes, %s",
+				v.Topic(), v.QueueID(), v.QueueOffset(), v.PhysicalOffset(), n, state))
+		}
+		if isIndexed(v.SysFlag()) {
+			next = append(next, floorEntry{floorNext, string(v.Topic()), v.QueueID(), v.QueueOffset() + 1})
+		}
 		at += n
 	}
-	return out
+	return lines, next
 }

@@ -126,6 +126,7 @@ func (x *indexer) forget(base int64) segmentIndex {
 	defer x.mu.Unlock()
 	si := x.files[base]
 	delete(x.files, base)
+	delete(x.gaps, base)
 	if si == nil {
 		return segmentIndex{}
 	}
