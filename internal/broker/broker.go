@@ -20,6 +20,7 @@ import (
 	"github.com/orderlymq/orderly/internal/store"
 	"github.com/orderlymq/orderly/internal/store/meta"
 	"github.com/orderlymq/orderly/internal/transport"
+	"github.com/orderlymq/orderly/internal/vfs"
 	"github.com/orderlymq/orderly/internal/wire"
 )
 
@@ -147,16 +148,24 @@ func (b *Broker) Start(ctx context.Context) (err error) {
 	return nil
 }
 
+// Parts of the data directory.
+const (
+	storeDir = "store" // messages
+	stateDir = "meta"  // everything else
+)
+
 // open takes the data directory and recovers the stores.
 func (b *Broker) open(ctx context.Context) (err error) {
-	if err := b.cfg.FS.MkdirAll(b.cfg.Dir); err != nil {
-		return fmt.Errorf("broker: make data directory %s: %w", b.cfg.Dir, err)
+	for _, part := range []string{storeDir, stateDir} {
+		if err := vfs.MkdirSync(b.cfg.FS, path.Join(b.cfg.Dir, part)); err != nil {
+			return fmt.Errorf("broker: %w: choose a data directory that can be written", err)
+		}
 	}
 	if b.lock, err = b.cfg.FS.Lock(path.Join(b.cfg.Dir, "broker.lock")); err != nil {
 		return fmt.Errorf("broker: data directory %s cannot be taken, is another server using it? %w", b.cfg.Dir, err)
 	}
 	if b.meta, err = meta.Open(ctx, meta.Options{
-		FS: b.cfg.FS, Dir: path.Join(b.cfg.Dir, "meta"), Repair: b.cfg.Repair, Logger: b.log,
+		FS: b.cfg.FS, Dir: path.Join(b.cfg.Dir, stateDir), Repair: b.cfg.Repair, Logger: b.log,
 	}); err != nil {
 		return fmt.Errorf("broker: open the broker's state: %w", err)
 	}
@@ -174,7 +183,7 @@ func (b *Broker) open(ctx context.Context) (err error) {
 
 func (b *Broker) openStore(ctx context.Context) (err error) {
 	o := store.Options{
-		FS: b.cfg.FS, Dir: path.Join(b.cfg.Dir, "store"), SegmentSize: b.cfg.SegmentSize, Mode: b.cfg.SyncMode,
+		FS: b.cfg.FS, Dir: path.Join(b.cfg.Dir, storeDir), SegmentSize: b.cfg.SegmentSize, Mode: b.cfg.SyncMode,
 		SyncEvery: b.cfg.SyncEvery, StoreHost: b.storeHost, Clock: b.cfg.Clock, Logger: b.log,
 		OnCommit: b.arrived, KeepFrom: b.keepFrom, Repair: b.cfg.Repair,
 	}

@@ -55,7 +55,7 @@ func (b *Broker) putGroup(cfg *body.SubscriptionGroupConfig) error {
 	if err := msg.CheckGroup(cfg.GroupName); err != nil {
 		return &sendError{wire.InvalidParameter, err.Error()}
 	}
-	err := b.meta.Update(b.ctx, func(v *meta.View) ([]meta.Change, error) {
+	err := b.meta.UpdateSync(b.ctx, func(v *meta.View) ([]meta.Change, error) {
 		old, _ := v.Group(cfg.GroupName)
 		if old == nil && v.GroupCount() >= b.cfg.MaxGroups {
 			return nil, &sendError{wire.SystemError, fmt.Sprintf("there are %d groups, the limit", v.GroupCount())}

@@ -69,7 +69,7 @@ func (b *Broker) putTopic(cfg *body.TopicConfig, attrs string) error {
 	if err != nil {
 		return err
 	}
-	err = b.meta.Update(b.ctx, func(v *meta.View) ([]meta.Change, error) {
+	err = b.meta.UpdateSync(b.ctx, func(v *meta.View) ([]meta.Change, error) {
 		old, _ := v.Topic(t.Name)
 		if old == nil && v.TopicCount() >= b.cfg.MaxTopics {
 			return nil, &sendError{wire.SystemError, fmt.Sprintf("there are %d topics, the limit", v.TopicCount())}

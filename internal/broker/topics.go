@@ -39,7 +39,7 @@ func (b *Broker) systemTopicList() []meta.Topic {
 
 // ensureSystem creates the topics and groups that a broker has from the start.
 func (b *Broker) ensureSystem(ctx context.Context) error {
-	err := b.meta.Update(ctx, func(v *meta.View) ([]meta.Change, error) {
+	err := b.meta.UpdateSync(ctx, func(v *meta.View) ([]meta.Change, error) {
 		var changes []meta.Change
 		for _, t := range b.systemTopicList() {
 			if have, ok := v.Topic(t.Name); !ok || have.ReadQueues < t.ReadQueues {
@@ -60,10 +60,11 @@ func (b *Broker) ensureSystem(ctx context.Context) error {
 }
 
 // createTopic stores t unless the topic is there already, and returns what is
-// stored. Name servers are told at once.
+// stored. It is on disk before a message for it can be acknowledged: a message
+// without its topic would be lost. Name servers are told at once.
 func (b *Broker) createTopic(ctx context.Context, t meta.Topic) (*meta.Topic, error) {
 	made := false
-	err := b.meta.Update(ctx, func(v *meta.View) ([]meta.Change, error) {
+	err := b.meta.UpdateSync(ctx, func(v *meta.View) ([]meta.Change, error) {
 		if _, ok := v.Topic(t.Name); ok {
 			return nil, nil
 		}

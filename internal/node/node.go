@@ -74,8 +74,8 @@ func Start(ctx context.Context, cfg Config) (n *Node, err error) {
 
 func (n *Node) startNamesrv(ctx context.Context, cfg namesrv.Config, fs vfs.FS, dir string) (err error) {
 	cfg.FS, cfg.Dir = fs, path.Join(dir, "namesrv")
-	if err := fs.MkdirAll(cfg.Dir); err != nil {
-		return fmt.Errorf("node: make data directory %s: %w: choose one that can be written", cfg.Dir, err)
+	if err := vfs.MkdirSync(fs, cfg.Dir); err != nil {
+		return fmt.Errorf("node: %w: choose a data directory that can be written", err)
 	}
 	if n.lock, err = fs.Lock(path.Join(cfg.Dir, "namesrv.lock")); err != nil {
 		return fmt.Errorf("node: data directory %s cannot be taken, is another server using it? %w", dir, err)
