@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"sync"
 )
 
@@ -63,28 +62,25 @@ func (v *verifier) check(g *segment, from, to, limit int64) error {
 // block checks the frames that touch [lo, hi). Damage inside [from, to) is an
 // error; elsewhere it makes bad true.
 func (v *verifier) block(g *segment, lo, hi, from, to int64) (bad bool, err error) {
-	path := v.segs.framePath(g.base)
-	h, err := v.files.get(path)
+	h, err := v.files.get(v.segs.logPath(g.base))
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return true, &DamagedError{File: path, From: lo, To: hi, Reason: "the file of check sums is missing"}
-		}
-		return true, fmt.Errorf("open frames: %w", err)
+		return true, fmt.Errorf("open log file: %w", err)
 	}
 	defer v.files.put(h)
-	size, err := h.f.Size()
+	frames := g.frames(h.f)
+	size, err := frames.Size()
 	if err != nil {
 		return true, fmt.Errorf("size of frames: %w", err)
 	}
-	pos, err := findFrame(h.f, size, lo)
+	pos, err := findFrame(frames, size, lo)
 	if err != nil {
 		return true, err
 	}
-	return v.walk(scanFrames(h.f, pos), g, lo, hi, from, to)
+	return v.walk(scanFrames(frames, pos), h.f, g, lo, hi, from, to)
 }
 
 // walk steps through the frames from one at or before lo, or from the first.
-func (v *verifier) walk(s *frameScan, g *segment, lo, hi, from, to int64) (bad bool, err error) {
+func (v *verifier) walk(s *frameScan, log io.ReaderAt, g *segment, lo, hi, from, to int64) (bad bool, err error) {
 	at := int64(-1) // end of the frame before
 	if s.pos == 0 {
 		at = g.base
@@ -114,7 +110,7 @@ func (v *verifier) walk(s *frameScan, g *segment, lo, hi, from, to int64) (bad b
 		if at <= lo {
 			continue
 		}
-		err = v.frame(g, f)
+		err = v.frame(log, g, f)
 		switch {
 		case err == nil:
 		case errors.Is(err, ErrDamaged) && !overlaps(f.start, at, from, to):
@@ -136,19 +132,13 @@ func (v *verifier) damaged(g *segment, from, to int64, why string) error {
 }
 
 // frame compares the log bytes of a frame with its check sum.
-func (v *verifier) frame(g *segment, f *frame) error {
+func (v *verifier) frame(log io.ReaderAt, g *segment, f *frame) error {
 	if f.kind == frameHole {
 		return v.damaged(g, f.start, f.end(), "set aside by repair")
 	}
-	path := v.segs.logPath(g.base)
-	h, err := v.files.get(path)
-	if err != nil {
-		return fmt.Errorf("open log file: %w", err)
-	}
-	defer v.files.put(h)
 	buf := v.bufs.Get().(*[]byte)
 	defer v.bufs.Put(buf)
-	ok, err := checkData(h.f, g, f, *buf)
+	ok, err := checkData(log, g, f, *buf)
 	if err != nil {
 		return err
 	}

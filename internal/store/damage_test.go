@@ -183,16 +183,16 @@ func TestLiveBytesAreChecked(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for _, g := range in.Segments {
 		for range 40 {
-			for dir, limit := range map[string]int64{logDir: g.Used, frameDir: int64(g.Frames) * slotSize} {
-				if dir == logDir && g.Used == in.SegmentSize {
+			for start, limit := range map[int64]int64{0: g.Used, in.SegmentSize: int64(g.Frames) * slotSize} {
+				if start == 0 && g.Used == in.SegmentSize {
 					limit -= 600 // the filler at the end is not written in full
 				}
 				if limit <= 0 {
 					continue
 				}
-				off := rng.Int64N(limit)
+				off := start + rng.Int64N(limit)
 				c := s.clone()
-				name := path.Join("/store", dir, g.Name)
+				name := path.Join("/store", logDir, g.Name)
 				if err := c.mem.Corrupt(name, off, 1, func(b []byte) { b[0] ^= 1 << rng.IntN(8) }); err != nil {
 					t.Fatal(err)
 				}
@@ -281,8 +281,8 @@ func TestDamage(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, s *sample){
 		"body":        func(t *testing.T, s *sample) { s.flip(t, logDir, 1, 3*kib) },
 		"two bodies":  func(t *testing.T, s *sample) { s.flip(t, logDir, 1, 3*kib); s.flip(t, logDir, 2, 300) },
-		"frame":       func(t *testing.T, s *sample) { s.flip(t, frameDir, 1, 5*slotSize+20) },
-		"first frame": func(t *testing.T, s *sample) { s.flip(t, frameDir, 1, 20) },
+		"frame":       func(t *testing.T, s *sample) { s.flip(t, logDir, 1, 16*kib+5*slotSize+20) },
+		"first frame": func(t *testing.T, s *sample) { s.flip(t, logDir, 1, 16*kib+20) },
 		"zeros": func(t *testing.T, s *sample) {
 			f := path.Join("/store", logDir, segName(16*kib))
 			if err := s.mem.Corrupt(f, 4*kib, 4*kib, func(b []byte) { clear(b) }); err != nil {
@@ -290,13 +290,14 @@ func TestDamage(t *testing.T) {
 			}
 		},
 		"zero frames": func(t *testing.T, s *sample) {
-			f := path.Join("/store", frameDir, segName(16*kib))
-			if err := s.mem.Corrupt(f, 512, 512, func(b []byte) { clear(b) }); err != nil {
+			f := path.Join("/store", logDir, segName(16*kib))
+			if err := s.mem.Corrupt(f, 16*kib+512, 512, func(b []byte) { clear(b) }); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"no frames": func(t *testing.T, s *sample) {
-			if err := s.mem.Remove(path.Join("/store", frameDir, segName(16*kib))); err != nil {
+			f, err := s.mem.OpenRW(path.Join("/store", logDir, segName(0)))
+			if err := errors.Join(err, f.Truncate(16*kib)); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -164,7 +164,7 @@ func (f *filler) advance() bool {
 	var err error
 	switch {
 	case frReady-f.frWant.Load() < f.frStep:
-		if err = f.fill(cur.frames, frReady, f.frStep); err == nil {
+		if err = f.fill(cur.log, cur.size+frReady, f.frStep); err == nil {
 			f.frReady.Add(f.frStep)
 		}
 	case ready < cur.end() && ready-f.want.Load() < f.ahead:
@@ -226,8 +226,7 @@ type syncError struct{ error }
 func (e *syncError) Unwrap() error { return e.error }
 
 func (f *filler) makeNext(base int64) error {
-	a, err := createSegment(f.fs, f.segs, base, func(file vfs.File, n int64) error { return f.reserve(file, 0, n) },
-		f.ahead, f.frStep)
+	a, err := f.create(base)
 	if err != nil {
 		return err
 	}
@@ -237,46 +236,32 @@ func (f *filler) makeNext(base int64) error {
 	return nil
 }
 
-// createSegment makes the files of a segment, full length and filled in front,
-// and durable with their names.
-func createSegment(fsys vfs.FS, segs *segments, base int64, fill func(vfs.File, int64) error, ahead, frames int64) (*active, error) {
-	g := newSegment(base, segs.size)
-	log, err := createFilled(fsys, segs.logPath(base), g.size, min(ahead, g.size), fill)
+// create makes the file of a segment: full length, filled in front of both its
+// parts, and durable with its name.
+func (f *filler) create(base int64) (*active, error) {
+	g := newSegment(base, f.segs.size)
+	file, err := f.fs.Create(f.segs.logPath(base))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("create segment: %w", err)
 	}
-	fr, err := createFilled(fsys, segs.framePath(base), frames, frames, fill)
-	if err != nil {
-		log.Close()
-		return nil, err
-	}
-	a := &active{segment: g, log: log, frames: fr}
-	for _, dir := range []string{logDir, frameDir} {
-		if err := fsys.SyncDir(segs.dir + "/" + dir); err != nil {
-			a.close()
-			return nil, fmt.Errorf("sync directory: %w", err)
-		}
-	}
-	return a, nil
-}
-
-func createFilled(fsys vfs.FS, path string, size, filled int64, fill func(vfs.File, int64) error) (vfs.File, error) {
-	f, err := fsys.Create(path)
-	if err != nil {
-		return nil, fmt.Errorf("create segment file: %w", err)
-	}
-	err = f.Truncate(size)
+	err = file.Truncate(g.size)
 	if err == nil {
-		err = fill(f, filled)
+		err = f.reserve(file, 0, min(f.ahead, g.size))
 	}
 	if err == nil {
-		err = f.Sync()
+		err = f.reserve(file, g.size, f.frStep)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		err = f.fs.SyncDir(f.segs.dir + "/" + logDir)
 	}
 	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("make %s: %w", path, err)
+		file.Close()
+		return nil, fmt.Errorf("make segment %s: %w", segName(base), err)
 	}
-	return f, nil
+	return newActive(g, file), nil
 }
 
 // note publishes the outcome of a step. A full disk is waited out; anything

@@ -112,7 +112,7 @@ func (x *offline) inspectSegment(ctx context.Context, f *segmentFrames, queues *
 		s.Problem = f.err.Error()
 	case f.broken > 0:
 		s.Problem = fmt.Sprintf("%d frame slots cannot be read", f.broken)
-	case f.fileSize != f.g.size:
+	case f.fileSize < f.g.size:
 		s.Problem = fmt.Sprintf("file of %d bytes, not %d", f.fileSize, f.g.size)
 	}
 	if err := x.queueRuns(f, &s, queues); err != nil {

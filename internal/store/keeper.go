@@ -143,9 +143,6 @@ func (k *keeper) checkFiles() {
 		return
 	}
 	err := k.sameFile(a.log, k.c.segs.logPath(a.base), a.size)
-	if err == nil {
-		err = k.sameFile(a.frames, k.c.segs.framePath(a.base), 0)
-	}
 	if err != nil && k.c.active.Load() == a {
 		k.c.fence(err)
 	}

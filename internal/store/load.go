@@ -248,7 +248,7 @@ func (l *loader) fits(g *segment, file *indexFile, from, to int64, last frameRef
 // sameFrame compares the frame that ends at a place with the one the index saw.
 func (l *loader) sameFrame(g *segment, end int64, ref frameRef) bool {
 	var slot [slotSize]byte
-	if _, err := l.c.files.readAt(l.c.segs.framePath(g.base), slot[:], ref.pos); err != nil {
+	if _, err := l.c.files.readAt(l.c.segs.logPath(g.base), slot[:], g.size+ref.pos); err != nil {
 		return false
 	}
 	f, ok := decodeFrame(slot[:])

@@ -31,25 +31,21 @@ type step struct {
 // starts below to. A range between frames, or one whose check fails, is told as
 // bad.
 func (r *logReader) segment(ctx context.Context, g *segment, from, to int64, fn func(step) error) error {
-	fh, err := r.files.get(r.segs.framePath(g.base))
-	if err != nil {
-		return fmt.Errorf("open frames: %w", err)
-	}
-	defer r.files.put(fh)
-	lh, err := r.files.get(r.segs.logPath(g.base))
+	h, err := r.files.get(r.segs.logPath(g.base))
 	if err != nil {
 		return fmt.Errorf("open log file: %w", err)
 	}
-	defer r.files.put(lh)
-	size, err := fh.f.Size()
+	defer r.files.put(h)
+	frames := g.frames(h.f)
+	size, err := frames.Size()
 	if err != nil {
 		return fmt.Errorf("size of frames: %w", err)
 	}
-	pos, err := findFrame(fh.f, size, from)
+	pos, err := findFrame(frames, size, from)
 	if err != nil {
 		return err
 	}
-	return r.walk(ctx, g, scanFrames(fh.f, pos), lh.f, from, to, fn)
+	return r.walk(ctx, g, scanFrames(frames, pos), h.f, from, to, fn)
 }
 
 func (r *logReader) walk(ctx context.Context, g *segment, s *frameScan, log io.ReaderAt, at, to int64, fn func(step) error) error {

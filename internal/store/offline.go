@@ -79,11 +79,9 @@ func (x *offline) list() error {
 	slices.Sort(bases)
 	x.segs.size = x.ck.segSize
 	if !x.hasCk && len(bases) > 0 {
-		in, err := x.fs.Stat(x.segs.logPath(bases[0]))
-		if err != nil {
-			return fmt.Errorf("size of segment: %w", err)
+		if x.segs.size, err = findSize(x.fs, x.segs.logPath(bases[0]), bases[0]); err != nil {
+			return err
 		}
-		x.segs.size = in.Size
 	}
 	if x.segs.size < minSegment && len(bases) > 0 {
 		return &DamagedError{File: x.dir, Reason: fmt.Sprintf("segment size of %d bytes", x.segs.size)}
@@ -104,13 +102,13 @@ func (x *offline) heads(g *segment) segmentFrames {
 	} else {
 		out.fileSize = in.Size
 	}
-	h, err := x.files.get(x.segs.framePath(g.base))
+	h, err := x.files.get(x.segs.logPath(g.base))
 	if err != nil {
 		out.err = errors.Join(out.err, err)
 		return out
 	}
 	defer x.files.put(h)
-	s := scanFrames(h.f, 0)
+	s := scanFrames(g.frames(h.f), 0)
 	for {
 		more, err := s.next()
 		if err != nil {

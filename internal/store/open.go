@@ -12,7 +12,7 @@ import (
 
 // makeDirs makes the directories of a store, with durable names.
 func makeDirs(fsys vfs.FS, dir string) error {
-	for _, d := range []string{"", logDir, frameDir, queueDir, keyDir} {
+	for _, d := range []string{"", logDir, queueDir, keyDir} {
 		if err := fsys.MkdirAll(path.Join(dir, d)); err != nil {
 			return fmt.Errorf("make data directory: %w", err)
 		}
@@ -75,9 +75,6 @@ func (c *core) recover(ctx context.Context, known int64, reread bool) (*recovery
 		return nil, err
 	}
 	if err := r.run(); err != nil {
-		return nil, err
-	}
-	if err := r.dropStray(); err != nil {
 		return nil, err
 	}
 	// Other files were changed than those that may be open for reading.
@@ -186,25 +183,18 @@ func (c *core) applyFloors(entries []floorEntry, lossy bool) {
 func (c *core) openActive(r *recovery) (*active, error) {
 	g := c.segs.at(r.end.pos)
 	if g == nil {
-		step := c.fill
-		a, err := createSegment(c.o.FS, c.segs, max(r.end.pos, r.ck.start), func(f vfs.File, n int64) error { return step.reserve(f, 0, n) },
-			step.step, step.frStep)
+		a, err := c.fill.create(max(r.end.pos, r.ck.start))
 		if err != nil {
 			return nil, err
 		}
 		c.segs.add(a.segment)
 		return a, nil
 	}
-	log, err := c.o.FS.OpenRW(c.segs.logPath(g.base))
+	f, err := c.o.FS.OpenRW(c.segs.logPath(g.base))
 	if err != nil {
 		return nil, fmt.Errorf("open log file: %w", err)
 	}
-	frames, err := c.o.FS.OpenRW(c.segs.framePath(g.base))
-	if err != nil {
-		log.Close()
-		return nil, fmt.Errorf("open frames: %w", err)
-	}
-	return &active{segment: g, log: log, frames: frames}, nil
+	return newActive(g, f), nil
 }
 
 // abandon closes what a failed assembly has opened.

@@ -34,8 +34,9 @@ type Options struct {
 	FS vfs.FS
 	// Dir is the store's own directory; it is made if missing.
 	Dir string
-	// SegmentSize is the length of a commit-log file, default 1 GiB. A store
-	// that exists keeps the size it was made with.
+	// SegmentSize is how much of the log goes into one file, default 1 GiB,
+	// rounded up to a multiple of 4 KiB. A store that exists keeps the size it
+	// was made with.
 	SegmentSize int64
 	// Mode is the default durability.
 	Mode SyncMode
@@ -116,6 +117,7 @@ func (o Options) withDefaults() Options {
 	def(&o.Upkeep, time.Second)
 	def(&o.Retention, 72*time.Hour)
 	def(&o.DiskHigh, 0.85)
+	o.SegmentSize = (o.SegmentSize + segmentUnit - 1) / segmentUnit * segmentUnit
 	if o.FS == nil {
 		o.FS = vfs.OS()
 	}

@@ -94,13 +94,12 @@ func (r *recovery) size(bases []int64) error {
 	case len(bases) > 1:
 		r.segs.size = bases[1] - bases[0]
 	case len(bases) == 1:
-		in, err := r.fs.Stat(r.segs.logPath(bases[0]))
+		size, err := findSize(r.fs, r.segs.logPath(bases[0]), bases[0])
 		if err != nil {
-			return fmt.Errorf("size of segment: %w", err)
+			return err
 		}
-		if in.Size >= minSegment {
-			r.segs.size = in.Size
-		}
+		def(&size, r.segs.size)
+		r.segs.size = size
 	}
 	if r.segs.size < minSegment {
 		return &DamagedError{File: r.segs.dir, Reason: fmt.Sprintf("segment size of %d bytes", r.segs.size)}
@@ -135,14 +134,10 @@ func (r *recovery) missing(from, to int64) error {
 	return &DamagedError{File: r.segs.logPath(from), From: from, To: to, Reason: "the file is missing"}
 }
 
-// remove deletes the files of a segment, the log first: frames without a log
-// file are nothing.
+// remove deletes the file of a segment.
 func (r *recovery) remove(base int64) error {
-	for _, p := range []string{r.segs.logPath(base), r.segs.framePath(base)} {
-		if err := r.fs.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove segment: %w", err)
-		}
-		r.files.drop(p)
+	if err := r.fs.Remove(r.segs.logPath(base)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove segment: %w", err)
 	}
 	return nil
 }
@@ -180,35 +175,39 @@ func (r *recovery) at(pos int64) int { return int((pos - r.segs.list[0].base) / 
 // claims reads all frame heads behind the checkpoint for the durable mark.
 func (r *recovery) claims(first int) error {
 	for i := first; i < len(r.segs.list); i++ {
-		g := r.segs.list[i]
-		h, err := r.files.get(r.segs.framePath(g.base))
-		if errors.Is(err, fs.ErrNotExist) {
-			if err := r.unframed(g); err != nil {
-				return err
-			}
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("open frames: %w", err)
-		}
 		pos := int64(0)
 		if i == first {
 			pos = r.end.framePos
 		}
-		s := scanFrames(h.f, pos)
-		for {
-			more, err := s.next()
-			if err != nil || !more {
-				r.files.put(h)
-				if err != nil {
-					return err
-				}
-				break
-			}
-			if !s.gap && s.frame.start >= g.base && s.frame.end() <= g.end() {
-				r.claim(&s.frame)
-			}
+		if err := r.claimsOf(r.segs.list[i], pos); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func (r *recovery) claimsOf(g *segment, pos int64) error {
+	h, err := r.files.get(r.segs.logPath(g.base))
+	if err != nil {
+		return fmt.Errorf("open log file: %w", err)
+	}
+	defer r.files.put(h)
+	found := false
+	for s := scanFrames(g.frames(h.f), pos); ; {
+		more, err := s.next()
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		if !s.gap && s.frame.start >= g.base && s.frame.end() <= g.end() {
+			r.claim(&s.frame)
+			found = true
+		}
+	}
+	if !found && !r.hasCk {
+		return r.foreign(g, h.f)
 	}
 	return nil
 }
@@ -220,25 +219,14 @@ func (r *recovery) claim(f *frame) {
 	}
 }
 
-// unframed refuses a segment whose frames are gone: without them nothing tells
-// its messages from garbage. An empty segment may be without.
-func (r *recovery) unframed(g *segment) error {
-	if r.hasCk && r.ck.synced <= g.base && !r.trust || r.o.Repair {
-		return nil // it was being made, or the walk deals with it
-	}
-	h, err := r.files.get(r.segs.logPath(g.base))
-	if err != nil {
-		return fmt.Errorf("open log file: %w", err)
-	}
-	defer r.files.put(h)
+// foreign refuses, when there is no checkpoint either, a log without frames:
+// it is another broker's, and taking it for a torn end would wipe it.
+func (r *recovery) foreign(g *segment, f vfs.File) error {
 	var head [blankHead]byte
-	if _, err := h.f.ReadAt(head[:], 0); err != nil || allZero(head[:]) {
+	if _, err := f.ReadAt(head[:], 0); err != nil || allZero(head[:]) {
 		return nil
 	}
-	return &DamagedError{
-		File: r.segs.framePath(g.base), From: g.base, To: g.end(),
-		Reason: "the file of check sums is missing (a directory of another broker has to be imported)",
-	}
+	return fmt.Errorf("%s holds messages but was not written by this store: import it instead of opening it", f.Name())
 }
 
 // walk checks the log from the checkpoint to its end.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 
 	"github.com/orderlymq/orderly/internal/vfs"
 )
@@ -16,7 +15,7 @@ type segmentReader struct {
 	r      *recovery
 	g      *segment
 	log    vfs.File
-	frames vfs.File // nil if the file is missing
+	frames frameArea
 	buf    []byte
 }
 
@@ -24,30 +23,15 @@ func (s *segmentReader) open() (err error) {
 	if s.log, err = s.r.fs.OpenRW(s.r.segs.logPath(s.g.base)); err != nil {
 		return fmt.Errorf("open log file: %w", err)
 	}
-	s.frames, err = s.r.fs.OpenRW(s.r.segs.framePath(s.g.base))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		s.log.Close()
-		return fmt.Errorf("open frames: %w", err)
-	}
+	s.frames = s.g.frames(s.log)
 	return nil
 }
 
-func (s *segmentReader) close() {
-	s.log.Close()
-	if s.frames != nil {
-		s.frames.Close()
-	}
-}
+func (s *segmentReader) close() { s.log.Close() }
 
 // next steps over the frame that is due, if it and its bytes are intact.
 func (s *segmentReader) next() (bool, error) {
 	r := s.r
-	if s.frames == nil {
-		return false, nil
-	}
 	var slot [slotSize]byte
 	if _, err := s.frames.ReadAt(slot[:], r.end.framePos); err != nil {
 		if errors.Is(err, io.EOF) {
@@ -125,17 +109,13 @@ func (s *segmentReader) damage() error {
 	return s.setAside(d, to, framePos)
 }
 
-// nextGood looks for the next intact frame behind the end.
+// nextGood looks for the next intact frame behind the end. framePos is -1 if the
+// segment has none.
 func (s *segmentReader) nextGood() (d *DamagedError, to, framePos int64, err error) {
 	r := s.r
 	d = &DamagedError{File: r.segs.logPath(s.g.base), From: r.end.pos, Reason: "check sum does not match"}
 	to = min(r.durable, s.g.end())
-	framePos = r.end.framePos + slotSize
-	if s.frames == nil {
-		d.Reason = "the file of check sums is missing"
-		d.To = to
-		return d, to, framePos, nil
-	}
+	framePos = -1
 	sc := scanFrames(s.frames, r.end.framePos)
 	for {
 		more, err := sc.next()
@@ -158,9 +138,6 @@ func (s *segmentReader) nextGood() (d *DamagedError, to, framePos int64, err err
 			to, framePos = f.start, sc.from
 			break
 		}
-	}
-	if r.ck.synced == to && r.hasCk && s.g.base <= to && to < s.g.end() {
-		framePos = max(framePos, r.ck.framePos)
 	}
 	d.To = to
 	return d, to, framePos, nil

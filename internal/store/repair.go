@@ -30,10 +30,9 @@ func (s *segmentReader) setAside(d *DamagedError, to, framePos int64) error {
 	if err != nil {
 		return err
 	}
-	slots := (framePos - r.end.framePos) / slotSize
-	fresh := s.frames == nil // the file is made anew: each frame takes one slot
-	if fresh {
-		slots = s.g.size / msg.MinRecordSize
+	slots := int64(anySlots)
+	if framePos >= 0 {
+		slots = (framePos - r.end.framePos) / slotSize
 	}
 	frames := s.adopt(raw, from, to, slots)
 	rep := Repair{From: from, To: to, Reason: d.Reason, File: path, Kept: frames != nil}
@@ -42,18 +41,22 @@ func (s *segmentReader) setAside(d *DamagedError, to, framePos int64) error {
 	r.redo[s.g.base] = true
 	r.o.Logger.Error("store: damaged range set aside", "from", from, "to", to, "reason", d.Reason, "file", path,
 		"kept", rep.Kept, "held", rep.Held)
-	if fresh {
-		if s.frames, err = r.openFrames(s.g); err != nil {
-			return fmt.Errorf("make frames: %w", err)
-		}
-		slots = int64(len(frames))
-	}
 	if frames == nil {
-		slots = max(slots, 1)
 		frames = holes(from, to, slots)
 	}
-	return s.put(frames, slots)
+	if err := s.put(frames, slots); err != nil || slots != anySlots {
+		return err
+	}
+	size, err := s.log.Size()
+	if err != nil {
+		return fmt.Errorf("size of log file: %w", err)
+	}
+	return r.clear(s.log, s.g.size+r.end.framePos, size)
 }
+
+// anySlots stands for a range that no frame follows: its frames take what they
+// need.
+const anySlots = 1 << 30
 
 // maxAdopted bounds a frame made by adopt.
 const maxAdopted = 256 * kib
@@ -95,7 +98,7 @@ func (s *segmentReader) adopt(raw []byte, from, to, slots int64) []frame {
 			done(at)
 		}
 	}
-	if n := int64(len(out)); n > slots || s.frames != nil && slots-n > maxSpare {
+	if n := int64(len(out)); n > slots || slots != anySlots && slots-n > maxSpare {
 		return nil
 	}
 	return out
@@ -107,7 +110,7 @@ const maxSpare = 1 << 15
 // holes makes frames that cover a range without any content.
 func holes(from, to, slots int64) []frame {
 	var out []frame
-	for ; slots > maxSpare && to-from > 1; slots -= maxSpare {
+	for ; slots > maxSpare && slots != anySlots && to-from > 1; slots -= maxSpare {
 		out = append(out, frame{kind: frameHole, start: from, length: 1, slots: maxSpare})
 		from++
 	}
@@ -125,7 +128,7 @@ func (s *segmentReader) put(frames []frame, slots int64) error {
 		if f.slots == 0 {
 			f.slots = 1
 		}
-		if i == len(frames)-1 {
+		if i == len(frames)-1 && slots < anySlots/2 {
 			f.slots = uint16(slots)
 		}
 		slots -= int64(f.slots)

@@ -70,7 +70,7 @@ func (k *keeper) removeFirst(g *segment, start int64) error {
 		}
 	}
 	c.o.Logger.Info("store: removed segment", "segment", segName(g.base), "newest_ms", g.newest.Load())
-	err := k.unlink(c.segs.logPath(g.base), c.segs.framePath(g.base))
+	err := k.unlink(c.segs.logPath(g.base))
 	if si.queue != nil {
 		err = errors.Join(err, k.unlink(si.queue.path))
 	}

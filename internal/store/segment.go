@@ -15,7 +15,6 @@ import (
 // RocketMQ refuses a directory that holds anything else.
 const (
 	logDir     = "commitlog"
-	frameDir   = "frames"
 	queueDir   = "queueindex"
 	keyDir     = "keyindex"
 	damagedDir = "damaged"
@@ -33,7 +32,8 @@ func parseSegName(name string) (int64, bool) {
 	return n, err == nil && n >= 0
 }
 
-// segment is one file of the log with its frames.
+// segment is one file of the log: a part with records, which is a file of
+// RocketMQ's, and behind it the frames.
 type segment struct {
 	base, size int64
 	newest     atomic.Int64    // newest store time, ms; 0 if not known
@@ -57,8 +57,7 @@ type segments struct {
 	list []*segment
 }
 
-func (l *segments) logPath(base int64) string   { return l.dir + "/" + logDir + "/" + segName(base) }
-func (l *segments) framePath(base int64) string { return l.dir + "/" + frameDir + "/" + segName(base) }
+func (l *segments) logPath(base int64) string { return l.dir + "/" + logDir + "/" + segName(base) }
 
 // at returns the segment that holds the position, or nil.
 func (l *segments) at(pos int64) *segment {
@@ -99,17 +98,63 @@ func (l *segments) count() int {
 	return len(l.list)
 }
 
-// active is the segment that is being written, with its open files. The filler
+// active is the segment that is being written, with its open file. The filler
 // makes it and the next one; the writer alone writes batches to it.
 type active struct {
 	*segment
-	log, frames vfs.File
+	log    vfs.File
+	frames frameArea // of the same file
 }
 
-func (a *active) close() error {
-	err := a.log.Close()
-	if ferr := a.frames.Close(); err == nil {
-		err = ferr
+func newActive(g *segment, f vfs.File) *active {
+	return &active{segment: g, log: f, frames: g.frames(f)}
+}
+
+func (a *active) close() error { return a.log.Close() }
+
+// frameArea is the part of a log file behind the segment's bytes, which holds
+// the frames. Being in one file with what they cover, they need no sync of their
+// own.
+type frameArea struct {
+	f  vfs.File
+	at int64
+}
+
+func (g *segment) frames(f vfs.File) frameArea { return frameArea{f, g.size} }
+
+func (a frameArea) ReadAt(b []byte, off int64) (int, error)  { return a.f.ReadAt(b, a.at+off) }
+func (a frameArea) WriteAt(b []byte, off int64) (int, error) { return a.f.WriteAt(b, a.at+off) }
+
+// Size is how far the area reaches; a file cut short has none.
+func (a frameArea) Size() (int64, error) {
+	n, err := a.f.Size()
+	return max(n-a.at, 0), err
+}
+
+// segmentUnit divides the size of every segment, so that the place of the first
+// frame can be found without knowing it.
+const segmentUnit = 4 * kib
+
+// findSize finds the segment size by the first frame behind the records; 0 if
+// there is none.
+func findSize(fsys vfs.FS, path string, base int64) (int64, error) {
+	f, err := fsys.Open(path)
+	if err != nil {
+		return 0, fmt.Errorf("open log file: %w", err)
 	}
-	return err
+	defer f.Close()
+	end, err := f.Size()
+	if err != nil {
+		return 0, fmt.Errorf("size of log file: %w", err)
+	}
+	var slot [slotSize]byte
+	for at := int64(segmentUnit); at+slotSize <= end; at += segmentUnit {
+		if _, err := f.ReadAt(slot[:], at); err != nil {
+			return 0, fmt.Errorf("read log file: %w", err)
+		}
+		if fr, ok := decodeFrame(slot[:]); ok && fr.start == base {
+			return at, nil
+		}
+	}
+	return 0, nil
 }

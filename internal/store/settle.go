@@ -31,7 +31,7 @@ func (r *recovery) settle(first int) error {
 	if err := r.dropLater(); err != nil || clean {
 		return err
 	}
-	return r.syncDirs() // a crash may have come before the names were durable
+	return r.syncDir() // a crash may have come before the names were durable
 }
 
 // settleSegment clears what is behind the end, frames first, and syncs.
@@ -41,68 +41,39 @@ func (r *recovery) settleSegment(g *segment, clean bool) error {
 		return err
 	}
 	defer log.Close()
-	frames, err := r.openFrames(g)
+	size, err := log.Size()
 	if err != nil {
 		return err
 	}
-	defer frames.Close()
-	if size, err := log.Size(); err != nil {
-		return err
-	} else if size != g.size {
+	if size < g.size {
 		if err := log.Truncate(g.size); err != nil {
 			return err
 		}
-		clean = false
-	}
-	if clean {
+	} else if clean {
 		return nil
 	}
 	if r.end.pos < g.end() {
-		if err := r.clear(frames, r.end.framePos); err != nil {
+		if err := r.clear(log, g.size+r.end.framePos, size); err != nil {
 			return err
 		}
-	}
-	if err := frames.SyncData(); err != nil {
-		return err
-	}
-	if r.end.pos < g.end() {
-		if err := r.clear(log, r.end.pos-g.base); err != nil {
+		if err := log.SyncData(); err != nil {
+			return err
+		}
+		if err := r.clear(log, r.end.pos-g.base, g.size); err != nil {
 			return err
 		}
 	}
 	return log.SyncData()
 }
 
-// openFrames opens the frames of a segment. They can be missing only where
-// nothing was in them.
-func (r *recovery) openFrames(g *segment) (vfs.File, error) {
-	path := r.segs.framePath(g.base)
-	f, err := r.fs.OpenRW(path)
-	if err == nil || !isNotExist(err) {
-		return f, err
-	}
-	if f, err = r.fs.Create(path); err != nil {
-		return nil, err
-	}
-	if err := r.fs.SyncDir(r.segs.dir + "/" + frameDir); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// clear writes zeros over whatever is not zero from a place on.
-func (r *recovery) clear(f vfs.File, from int64) error {
-	size, err := f.Size()
-	if err != nil {
-		return err
-	}
+// clear writes zeros over whatever is not zero in a range.
+func (r *recovery) clear(f vfs.File, from, to int64) error {
 	buf := make([]byte, 256*kib)
-	for at := from; at < size; {
+	for at := from; at < to; {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		n, err := f.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
+		n, err := f.ReadAt(buf[:min(int64(len(buf)), to-at)], at)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
@@ -129,36 +100,17 @@ func (r *recovery) dropLater() error {
 		}
 		r.segs.list = r.segs.list[:n]
 		// One by one, from the last, so that a crash leaves no gap.
-		if err := r.syncDirs(); err != nil {
+		if err := r.syncDir(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *recovery) syncDirs() error {
-	for _, dir := range []string{frameDir, logDir} {
-		if err := r.fs.SyncDir(r.segs.dir + "/" + dir); err != nil {
-			return fmt.Errorf("sync directory: %w", err)
-		}
-	}
-	return nil
-}
-
-// dropStray removes frame files without a log file: a removal was cut short.
-func (r *recovery) dropStray() error {
-	names, err := r.fs.List(r.segs.dir + "/" + frameDir)
-	if err != nil {
-		return fmt.Errorf("list frames: %w", err)
-	}
-	for _, n := range names {
-		base, ok := parseSegName(n)
-		if !ok || r.segs.at(base) != nil {
-			continue
-		}
-		if err := r.fs.Remove(r.segs.framePath(base)); err != nil {
-			return fmt.Errorf("remove frames: %w", err)
-		}
+// syncDir makes the names of segments durable.
+func (r *recovery) syncDir() error {
+	if err := r.fs.SyncDir(r.segs.dir + "/" + logDir); err != nil {
+		return fmt.Errorf("sync directory: %w", err)
 	}
 	return nil
 }

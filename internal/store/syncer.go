@@ -6,21 +6,17 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/orderlymq/orderly/internal/vfs"
 )
 
-// runSyncer makes batches durable: one sync of the log and one of the frames,
-// side by side, for all batches that were written meanwhile.
+// runSyncer makes batches durable: one sync for all batches that were written
+// meanwhile.
 func (c *core) runSyncer() {
 	defer close(c.done)
-	s := newPairSyncer()
-	defer s.close()
 	group := make([]*batch, 0, pipelineDepth)
 	for b := range c.synced {
 		group = append(group[:0], b)
 		group = c.more(group)
-		if err := c.syncGroup(s, group); err != nil {
+		if err := c.syncGroup(group); err != nil {
 			c.fence(err)
 		}
 		for i, b := range group {
@@ -59,13 +55,13 @@ func (c *core) fenceIfBehind(b *batch) error {
 
 // syncGroup makes the batches' bytes durable. After a failed write nothing is
 // synced any more: what reached the disk is for the recovery to find out.
-func (c *core) syncGroup(s *pairSyncer, group []*batch) error {
+func (c *core) syncGroup(group []*batch) error {
 	var end syncMark
 	var last *active
 	for _, b := range group {
 		for _, a := range b.segs {
 			if a != last && last != nil {
-				if err := s.sync(last); err != nil {
+				if err := last.sync(); err != nil {
 					return err
 				}
 			}
@@ -78,7 +74,7 @@ func (c *core) syncGroup(s *pairSyncer, group []*batch) error {
 	if last == nil {
 		return nil
 	}
-	if err := s.sync(last); err != nil {
+	if err := last.sync(); err != nil {
 		return err
 	}
 	c.setSynced(end)
@@ -98,39 +94,12 @@ func (c *core) retire(a *active) {
 	}
 }
 
-// pairSyncer syncs two files at once.
-type pairSyncer struct {
-	files chan vfs.File
-	errs  chan error
-	wg    sync.WaitGroup
-}
-
-func newPairSyncer() *pairSyncer {
-	s := &pairSyncer{files: make(chan vfs.File), errs: make(chan error)}
-	s.wg.Go(func() {
-		for f := range s.files {
-			s.errs <- f.SyncData()
-		}
-	})
-	return s
-}
-
-func (s *pairSyncer) sync(a *active) error {
-	s.files <- a.frames
-	err := a.log.SyncData()
-	ferr := <-s.errs
-	if err == nil {
-		err = ferr
-	}
-	if err != nil {
+// sync makes what was written to the segment's file durable.
+func (a *active) sync() error {
+	if err := a.log.SyncData(); err != nil {
 		return fmt.Errorf("sync segment %s: %w", segName(a.base), err)
 	}
 	return nil
-}
-
-func (s *pairSyncer) close() {
-	close(s.files)
-	s.wg.Wait()
 }
 
 // lag is what Async mode has written and not synced. It holds the writer back
@@ -218,8 +187,6 @@ func (l *lag) finish() {
 // runLagSyncer syncs in Async mode: twice in each period, so that nothing gets
 // as old as the period unless the disk is slow.
 func (c *core) runLagSyncer() {
-	s := newPairSyncer()
-	defer s.close()
 	t := time.NewTicker(max(c.lag.limit/2, time.Millisecond))
 	defer t.Stop()
 	for {
@@ -227,22 +194,22 @@ func (c *core) runLagSyncer() {
 		case <-t.C:
 		case <-c.lag.due:
 		case <-c.stop:
-			c.syncLag(s)
+			c.syncLag()
 			return
 		}
-		c.syncLag(s)
+		c.syncLag()
 	}
 }
 
 // syncLag syncs what was written so far.
-func (c *core) syncLag(s *pairSyncer) {
+func (c *core) syncLag() {
 	defer c.lag.finish()
 	segs, retired, end := c.lag.begin()
 	if len(segs) == 0 || c.fenceErr(false) != nil {
 		return
 	}
 	for _, a := range segs {
-		if err := s.sync(a); err != nil {
+		if err := a.sync(); err != nil {
 			c.fence(err)
 			return
 		}

@@ -134,9 +134,9 @@ func (v *verify) segment(ctx context.Context, f *segmentFrames) error {
 		v.bad = true
 		v.find(Damage, path, f.end, limit, "check sums are missing")
 	} else if f.broken > 0 && !v.bad {
-		v.find(Note, x.segs.framePath(f.g.base), f.end, f.end, "%d frame slots at the end cannot be read: a write was cut short", f.broken)
+		v.find(Note, path, f.end, f.end, "%d frame slots at the end cannot be read: a write was cut short", f.broken)
 	}
-	if f.fileSize != f.g.size {
+	if f.fileSize < f.g.size {
 		v.find(Damage, path, f.g.base, f.g.end(), "file of %d bytes, not %d", f.fileSize, f.g.size)
 	}
 	if v.bad {
