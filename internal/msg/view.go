@@ -194,6 +194,19 @@ func (v View) Properties() []byte {
 // Property finds one property without copying.
 func (v View) Property(name string) ([]byte, bool) { return findProperty(v.Properties(), name) }
 
+// EachProperty iterates over the properties without copying, in their order.
+func (v View) EachProperty() iter.Seq2[[]byte, []byte] {
+	return func(yield func([]byte, []byte) bool) {
+		for raw := v.Properties(); len(raw) > 0; {
+			name, value, rest, ok := nextPair(raw)
+			if ok && !yield(name, value) {
+				return
+			}
+			raw = rest
+		}
+	}
+}
+
 // TagHash is the tag code of the message, 0 without a tag.
 func (v View) TagHash() int64 {
 	tag, _ := v.Property(PropTags)

@@ -175,14 +175,39 @@ func (c *core) prepare(a *Append) error {
 			return fmt.Errorf("append of more than %d bytes: %w", c.maxAppend(), ErrTooLarge)
 		}
 	}
+	var q *queue
 	for i := range a.Msgs {
 		m := &a.Msgs[i]
-		a.prep[i] = prep{q: c.queues.make(m.Topic, m.QueueID), tag: msg.TagHash(m.Tag())}
-		if key := m.OrderingKey(); key != "" {
-			a.prep[i].key = msg.KeyHash(key)
+		if q == nil || q.id != m.QueueID || q.topic != m.Topic {
+			q = c.queues.make(m.Topic, m.QueueID)
 		}
+		a.prep[i] = hashes(m.Properties)
+		a.prep[i].q = q
 	}
 	return nil
+}
+
+// hashes finds tag and ordering key in one go, by the rules of msg.Message.
+func hashes(properties string) (p prep) {
+	var tag, key, goKey string
+	for name, value := range msg.Properties(properties) {
+		switch name {
+		case msg.PropTags:
+			tag = value
+		case msg.PropShardingKey:
+			key = value
+		case msg.PropShardingKeyGo:
+			goKey = value
+		}
+	}
+	if key == "" {
+		key = goKey
+	}
+	p.tag = msg.TagHash(tag)
+	if key != "" {
+		p.key = msg.KeyHash(key)
+	}
+	return p
 }
 
 // maxAppend leaves room for the filler at a segment's end.

@@ -320,7 +320,7 @@ func TestFilesChangedUnderTheStore(t *testing.T) {
 			_, err := m.Create(active + "x")
 			return errors.Join(err, m.Rename(active+"x", active))
 		},
-		"cut":            func(m *vfs.Mem) error { f, err := m.OpenRW(active); return errors.Join(err, f.Truncate(10)) },
+		"cut": func(m *vfs.Mem) error { f, err := m.OpenRW(active); return errors.Join(err, f.Truncate(10)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)

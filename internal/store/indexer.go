@@ -20,7 +20,10 @@ import (
 type indexer struct {
 	c      *core
 	reader logReader
-	wake   chan struct{}
+	// Memory of the indexer's goroutine that is used again.
+	builder runBuilder
+	scratch []keyRef
+	wake    chan struct{}
 
 	stuck atomic.Bool // too many cuts are waiting: refuse appends
 
@@ -191,7 +194,8 @@ func (x *indexer) find(limit int64) error {
 
 // findIn adds the keys of a part of one segment, from memory as far as it goes.
 func (x *indexer) findIn(g *segment, at, limit int64) error {
-	var keys []keyRef
+	keys := x.scratch[:0]
+	defer func() { x.scratch = keys[:0] }()
 	add := func(v msg.View, phys int64) error {
 		keys = appendKeys(keys, v, phys)
 		return nil
@@ -283,7 +287,8 @@ func (x *indexer) flushQueues(ct cut) error {
 	queues := slices.Clone(x.dirty)
 	x.mu.RUnlock()
 	slices.SortFunc(queues, compareQueues)
-	r := runBuilder{head: runHead{from: ct.from, to: ct.to, last: ct.last}}
+	r := &x.builder
+	r.reset(ct.from, ct.to, ct.last)
 	for _, q := range queues {
 		for _, e := range q.below(ct.to) {
 			r.add(q, e)
@@ -293,18 +298,18 @@ func (x *indexer) flushQueues(ct cut) error {
 	if err != nil {
 		return err
 	}
-	x.swap(len(queues), r.extents(file, at))
+	x.swap(len(queues), r.extents(file, at), ct.to)
 	return nil
 }
 
 // swap makes queues read from the run what they had in memory. The n first of
 // dirty took part; later ones have come since.
-func (x *indexer) swap(n int, on map[*queue][]extent) {
+func (x *indexer) swap(n int, on map[*queue][]extent, below int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var still []*queue
 	for _, q := range x.dirty[:n] {
-		if q.written(on[q]) {
+		if q.written(on[q], below) {
 			still = append(still, q)
 		}
 	}

@@ -36,9 +36,10 @@ func (x *indexer) flushKeys(ct cut) error {
 		ct.from = ct.seg.base
 	}
 	n := sort.Search(len(x.keys), func(i int) bool { return x.keys[i].phys >= ct.to })
-	keys := append([]keyRef(nil), x.keys[:n]...)
+	keys := append(x.scratch[:0], x.keys[:n]...)
 	x.mu.RUnlock()
 	run := encodeKeyRun(ct.from, ct.to, ct.last, keys)
+	x.scratch = keys[:0]
 	err := x.appendKeyRun(si, ct, run)
 	if errors.Is(err, fs.ErrNotExist) {
 		x.c.o.Logger.Warn("store: key index file is gone, rebuilding", "file", si.key.path)
@@ -58,7 +59,8 @@ func (x *indexer) dropKeys(to int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	n := sort.Search(len(x.keys), func(i int) bool { return x.keys[i].phys >= to })
-	x.keys = append([]keyRef(nil), x.keys[n:]...)
+	left := copy(x.keys, x.keys[n:])
+	x.keys = x.keys[:left]
 }
 
 func (x *indexer) appendKeyRun(si *segmentIndex, ct cut, run []byte) error {

@@ -3,6 +3,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -63,25 +64,33 @@ func TagKey(tag string) string { return "T#" + tag }
 // appendKeys appends the keys of a record: UNIQ_KEY, each word of KEYS, and the
 // tag.
 func appendKeys(dst []keyRef, v msg.View, phys int64) []keyRef {
-	topic := v.Topic()
-	if id, ok := v.Property(msg.PropUniqueKey); ok {
-		dst = append(dst, keyRef{keyHash(topic, id), phys})
-	}
-	if keys, ok := v.Property(msg.PropKeys); ok {
-		for len(keys) > 0 {
-			n := 0
-			for n < len(keys) && keys[n] != ' ' {
-				n++
-			}
-			if n > 0 {
-				dst = append(dst, keyRef{keyHash(topic, keys[:n]), phys})
-			}
-			keys = keys[min(n+1, len(keys)):]
+	var id, keys, tag []byte
+	for name, value := range v.EachProperty() {
+		switch string(name) {
+		case msg.PropUniqueKey:
+			id = value
+		case msg.PropKeys:
+			keys = value
+		case msg.PropTags:
+			tag = value
 		}
 	}
-	if tag, ok := v.Property(msg.PropTags); ok {
-		h := fnvAdd(fnvAdd(fnvAdd(fnvOffset, topic), "#T#"), tag)
-		dst = append(dst, keyRef{h, phys})
+	topic := fnvAdd(fnvAdd(fnvOffset, v.Topic()), "#")
+	if id != nil {
+		dst = append(dst, keyRef{fnvAdd(topic, id), phys})
+	}
+	for len(keys) > 0 {
+		n := bytes.IndexByte(keys, ' ')
+		if n < 0 {
+			n = len(keys)
+		}
+		if n > 0 {
+			dst = append(dst, keyRef{fnvAdd(topic, keys[:n]), phys})
+		}
+		keys = keys[min(n+1, len(keys)):]
+	}
+	if tag != nil {
+		dst = append(dst, keyRef{fnvAdd(fnvAdd(topic, "T#"), tag), phys})
 	}
 	return dst
 }

@@ -67,7 +67,7 @@ type Options struct {
 	// default 16 MiB.
 	FillAhead int64
 	// IndexEvery is how many bytes of log go into one run of the indexes,
-	// default 64 MiB. What was not indexed is read again after a crash.
+	// default 16 MiB. What was not indexed is read again after a crash.
 	IndexEvery int64
 	// OpenFiles bounds the files kept open for reading, default 256.
 	OpenFiles int
@@ -112,7 +112,7 @@ func (o Options) withDefaults() Options {
 	def(&o.MaxAppend, 8*mib)
 	def(&o.TailCache, 32*mib)
 	def(&o.FillAhead, 16*mib)
-	def(&o.IndexEvery, 64*mib)
+	def(&o.IndexEvery, 16*mib)
 	def(&o.OpenFiles, 256)
 	def(&o.Upkeep, time.Second)
 	def(&o.Retention, 72*time.Hour)

@@ -46,6 +46,9 @@ type memExtent struct {
 	units []unit
 }
 
+// memUnits bounds a memory extent.
+const memUnits = 1024
+
 func (e *memExtent) end() int64 { return e.base + int64(len(e.units)) }
 
 // push makes a message readable. It reports whether the queue had nothing in
@@ -60,10 +63,13 @@ func (q *queue) pushLocked(offset int64, u unit) (first bool) {
 	if q.empty() {
 		q.min = max(offset, q.floor)
 	}
-	if n := len(q.mem); n > 0 && q.mem[n-1].end() == offset {
-		q.mem[n-1].units = append(q.mem[n-1].units, u)
-	} else {
+	switch n := len(q.mem); {
+	case n == 0 || q.mem[n-1].end() != offset:
 		q.mem = append(q.mem, memExtent{base: offset, units: []unit{u}})
+	case len(q.mem[n-1].units) < memUnits:
+		q.mem[n-1].units = append(q.mem[n-1].units, u)
+	default: // a busy queue: no more copying to let the extent grow
+		q.mem = append(q.mem, memExtent{base: offset, units: append(make([]unit, 0, memUnits), u)})
 	}
 	q.max = max(q.max, offset+1)
 	q.next = max(q.next, q.max)
@@ -160,25 +166,25 @@ func (q *queue) below(phys int64) []memExtent {
 	return out
 }
 
-// written replaces the first units in memory by extents on disk. It reports
-// whether units remain in memory.
-func (q *queue) written(on []extent) (more bool) {
+// written replaces the units in memory that lie below a place in the log by
+// extents on disk. It reports whether units remain in memory.
+func (q *queue) written(on []extent, below int64) (more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, e := range on {
-		q.disk = append(q.disk, e)
-		m := &q.mem[0]
-		if e.count == int64(len(m.units)) {
-			q.mem = q.mem[1:]
-			continue
+	q.disk = append(q.disk, on...)
+	gone := 0
+	for ; gone < len(q.mem); gone++ {
+		m := &q.mem[gone]
+		n := sort.Search(len(m.units), func(i int) bool { return m.units[i].phys >= below })
+		if n < len(m.units) {
+			if n > 0 { // the rest moves, so that the written part can be freed
+				m.units = append([]unit(nil), m.units[n:]...)
+				m.base += int64(n)
+			}
+			break
 		}
-		// The rest moves, so that the written part can be freed.
-		m.units = append([]unit(nil), m.units[e.count:]...)
-		m.base += e.count
 	}
-	if len(q.mem) == 0 {
-		q.mem = nil
-	}
+	q.mem = slices.Clone(q.mem[gone:])
 	q.trim()
 	q.dirty = len(q.mem) > 0
 	return q.dirty

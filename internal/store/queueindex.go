@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/orderlymq/orderly/internal/vfs"
 )
@@ -147,12 +148,14 @@ type indexFile struct {
 	runs int
 }
 
-// runBuilder collects what goes into one run.
+// runBuilder collects what goes into one run. It can be used again, which keeps
+// its memory.
 type runBuilder struct {
 	head  runHead
 	dir   []byte
 	units []byte
 	seen  []placed
+	whole []byte
 }
 
 // placed is an extent of a run, for the queue it belongs to.
@@ -160,34 +163,49 @@ type placed struct {
 	q    *queue
 	base int64
 	n    int64
-	at   int64 // of its first unit, relative to the units
 }
 
+func (r *runBuilder) reset(from, to int64, last frameRef) {
+	clear(r.seen)
+	*r = runBuilder{
+		head: runHead{from: from, to: to, last: last},
+		dir:  r.dir[:0], units: r.units[:0], seen: r.seen[:0], whole: r.whole[:0],
+	}
+}
+
+// add appends an extent; extents of a queue come one after the other.
 func (r *runBuilder) add(q *queue, e memExtent) {
-	r.dir = appendDirEntry(r.dir, q.topic, q.id, e.base, uint32(len(e.units)))
-	r.head.entries++
-	r.seen = append(r.seen, placed{q: q, base: e.base, n: int64(len(e.units)), at: int64(len(r.units))})
+	if n := len(r.seen); n > 0 && r.seen[n-1].q == q && r.seen[n-1].base+r.seen[n-1].n == e.base {
+		r.seen[n-1].n += int64(len(e.units))
+	} else {
+		r.seen = append(r.seen, placed{q: q, base: e.base, n: int64(len(e.units))})
+	}
+	at := len(r.units)
+	r.units = slices.Grow(r.units, len(e.units)*unitSize)[:at+len(e.units)*unitSize]
 	for i := range e.units {
 		u := &e.units[i]
 		if r.head.oldest == 0 || u.stamp < r.head.oldest {
 			r.head.oldest = u.stamp
 		}
 		r.head.newest = max(r.head.newest, u.stamp)
-		n := len(r.units)
-		r.units = append(r.units, make([]byte, unitSize)...)
-		u.encode(r.units[n:], e.base+int64(i))
+		u.encode(r.units[at+i*unitSize:], e.base+int64(i))
 	}
 }
 
-// bytes returns the finished run.
+// bytes returns the finished run, valid until the builder is used again.
 func (r *runBuilder) bytes() []byte {
+	for _, p := range r.seen {
+		r.dir = appendDirEntry(r.dir, p.q.topic, p.q.id, p.base, uint32(p.n))
+	}
 	h := &r.head
+	h.entries = uint32(len(r.seen))
 	h.dirLen, h.units = int64(len(r.dir)), int64(len(r.units))/unitSize
 	h.length = runHeader + h.dirLen + int64(len(r.units))
 	h.dirCRC, h.unitCRC = crcOf(r.dir), crcOf(r.units)
-	b := make([]byte, runHeader, h.length)
-	h.encode(b)
-	return append(append(b, r.dir...), r.units...)
+	r.whole = slices.Grow(r.whole, int(h.length))[:runHeader]
+	h.encode(r.whole)
+	r.whole = append(append(r.whole, r.dir...), r.units...)
+	return r.whole
 }
 
 // extents returns where a run written at pos of the file has put its units.
@@ -195,7 +213,8 @@ func (r *runBuilder) extents(file *indexFile, pos int64) map[*queue][]extent {
 	out := make(map[*queue][]extent, len(r.seen))
 	at := pos + runHeader + int64(len(r.dir))
 	for _, p := range r.seen {
-		out[p.q] = append(out[p.q], extent{base: p.base, pos: at + p.at, count: p.n, file: file})
+		out[p.q] = append(out[p.q], extent{base: p.base, pos: at, count: p.n, file: file})
+		at += p.n * unitSize
 	}
 	return out
 }

@@ -41,7 +41,8 @@ func (k *collector) add(v msg.View, phys int64) error {
 
 // run makes the units into a run and forgets them.
 func (k *collector) run(from, to int64, last frameRef) *runBuilder {
-	r := &runBuilder{head: runHead{from: from, to: to, last: last}}
+	r := &runBuilder{}
+	r.reset(from, to, last)
 	queues := make([]*queue, 0, len(k.units))
 	for q := range k.units {
 		queues = append(queues, q)

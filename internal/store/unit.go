@@ -52,7 +52,6 @@ func decodeUnit(b []byte, offset int64) (u unit, ok bool) {
 }
 
 func unitCheck(b []byte, offset int64) uint32 {
-	var seed [8]byte
-	binary.BigEndian.PutUint64(seed[:], uint64(offset))
-	return crc32.Update(crcOf(seed[:]), castagnoli, b[:28])
+	seed := uint32(uint64(offset) * 0x9e3779b97f4a7c15 >> 32)
+	return crc32.Update(seed, castagnoli, b[:28])
 }
