@@ -25,16 +25,19 @@ func AppendRanges(dst []byte, rs []Range) []byte {
 	return dst
 }
 
-// ParseRanges appends the ranges that text holds to dst. They must ascend and
-// not touch text's bounds: at most 64 KiB.
+// ParseRanges appends the ranges that text, of at most 64 KiB, holds to dst.
+// They must ascend and may touch but not overlap.
 func ParseRanges(dst []Range, text string) ([]Range, error) {
 	if len(text) > maxSettledText {
 		return dst, errProgressText
 	}
 	last := int64(-1)
 	for text != "" {
-		var item string
-		item, text, _ = strings.Cut(text, ",")
+		item, rest, more := strings.Cut(text, ",")
+		if more && rest == "" {
+			return dst, errProgressText
+		}
+		text = rest
 		a, b, _ := strings.Cut(item, "-")
 		from, err1 := strconv.ParseInt(a, 10, 64)
 		to, err2 := strconv.ParseInt(b, 10, 64)
@@ -71,8 +74,11 @@ func ParseAttempts(dst []Attempt, text string) ([]Attempt, error) {
 	}
 	last := int64(-1)
 	for text != "" {
-		var item string
-		item, text, _ = strings.Cut(text, ",")
+		item, rest, more := strings.Cut(text, ",")
+		if more && rest == "" {
+			return dst, errProgressText
+		}
+		text = rest
 		a, b, _ := strings.Cut(item, ":")
 		b, running := strings.CutSuffix(b, "+")
 		off, err1 := strconv.ParseInt(a, 10, 64)
