@@ -40,6 +40,9 @@ func TestExhaustive(t *testing.T) {
 			c.world.lease = LeaseConfig{Grace: time.Second, Lease: 2 * time.Second}
 			c.world.lane = LaneConfig{Backoff: []time.Duration{minBackoff}, CommitEvery: 1, ByKey: c.world.keys > 0, Workers: 2}
 			e := explorer{seen: map[uint64]bool{}, seed: maphash.MakeSeed(), sample: 64}
+			if share > 1 {
+				e.limit = 2000
+			}
 			w := newWorld(c.world, 2)
 			w.faults = c.faults
 			w.start(w.members[0])
@@ -60,12 +63,13 @@ type explorer struct {
 	buf         []byte
 	transitions int
 	sample      int
+	limit       int // of states; 0: none
 	ended       int
 }
 
 func (e *explorer) visit(t *testing.T, w *world) {
 	stack := []*world{w}
-	for len(stack) > 0 {
+	for len(stack) > 0 && (e.limit == 0 || len(e.seen) < e.limit) {
 		w := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		if w.bad != "" {

@@ -351,7 +351,7 @@ func (m *laneModel) verb(c chooser) {
 // laneHistories checks an invariant over random histories.
 func laneHistories(t *testing.T, checks ...laneCheck) {
 	t.Helper()
-	for seed := range uint64(2000) {
+	for seed := range uint64(2000 / share) {
 		c := randChooser{rand.New(rand.NewPCG(seed, 2))}
 		m := newLaneModel(c, checks...)
 		for range 200 {

@@ -204,7 +204,7 @@ func (m *leaseModel) advance(to Time) {
 // leaseHistories checks an invariant over random histories.
 func leaseHistories(t *testing.T, check func(m *leaseModel, a *LeaseAction)) {
 	t.Helper()
-	for seed := range uint64(400) {
+	for seed := range uint64(400 / share) {
 		c := randChooser{rand.New(rand.NewPCG(seed, 3))}
 		m := newLeaseModel(c, check)
 		for range 150 {
