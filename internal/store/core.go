@@ -26,10 +26,12 @@ type core struct {
 
 	in      *intake
 	fill    *filler
-	batches chan *batch // free ones; bounds how many are under way
-	synced  chan *batch // from the writer, in Synced mode
-	done    chan *batch // to the completer
-	lag     *lag        // Async mode: what is not synced
+	batches chan *batch   // free ones; bounds how many are under way
+	synced  chan *batch   // from the writer, in Synced mode
+	done    chan *batch   // to the completer
+	syncing atomic.Int32  // batches between writer and completer, in Synced mode
+	synchro chan struct{} // tells the writer when there are fewer
+	lag     *lag          // Async mode: what is not synced
 
 	// The stages. Each is moved by one goroutine.
 	pos struct{ assigned, written, synced, committed, dispatched atomic.Int64 }

@@ -13,10 +13,12 @@ import (
 type intake struct {
 	limit int64
 	wake  chan struct{} // tells the writer that items are there or the intake is closed
+	big   chan struct{} // tells it that enough is there not to wait for more
 
 	mu      sync.Mutex
 	items   []*Append
 	spare   []*Append // the slice the writer gave back
+	queued  int       // bytes of items
 	waiters []*waiter
 	closed  error
 
@@ -39,7 +41,7 @@ const (
 )
 
 func newIntake(limit int64) *intake {
-	return &intake{limit: limit, wake: make(chan struct{}, 1)}
+	return &intake{limit: limit, wake: make(chan struct{}, 1), big: make(chan struct{}, 1)}
 }
 
 // put enqueues a in the order of calls, waiting for room.
@@ -57,7 +59,7 @@ func (in *intake) put(ctx context.Context, a *Append) error {
 	w := &waiter{ready: make(chan struct{}), a: a}
 	in.waiters = append(in.waiters, w)
 	in.mu.Unlock()
-	return in.wait(ctx, w)
+	return in.await(ctx, w)
 }
 
 // fits lets one append over the limit, so that one of any size gets through.
@@ -66,19 +68,27 @@ func (in *intake) fits() bool { return in.bytes.Load() < in.limit }
 func (in *intake) admit(a *Append) {
 	in.bytes.Add(int64(a.size))
 	in.items = append(in.items, a)
+	in.queued += a.size
 	if len(in.items) == 1 {
-		in.poke()
+		poke(in.wake)
+	}
+	if in.queued >= bigBatch {
+		poke(in.big)
 	}
 }
 
-func (in *intake) poke() {
-	select {
-	case in.wake <- struct{}{}:
-	default:
-	}
+// bigBatch is worth writing while the batch before it is being synced; less
+// waits for the sync to end, and for company.
+const bigBatch = 256 * kib
+
+// waiting returns how much is there to be taken.
+func (in *intake) waiting() (items, bytes int, closed bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.items), in.queued, in.closed != nil
 }
 
-func (in *intake) wait(ctx context.Context, w *waiter) error {
+func (in *intake) await(ctx context.Context, w *waiter) error {
 	select {
 	case <-w.ready:
 	case <-ctx.Done():
@@ -115,25 +125,26 @@ func (in *intake) done(n int64) {
 	}
 }
 
-// take returns what is there, or nil once the intake is closed and empty. The
-// slice is valid until the next take.
-func (in *intake) take() []*Append {
+// wait waits until something is there; false once the intake is closed and empty.
+func (in *intake) wait() bool {
 	for {
-		in.mu.Lock()
-		if len(in.items) > 0 {
-			got := in.items
-			clear(in.spare[:cap(in.spare)])
-			in.items, in.spare = in.spare[:0], got
-			in.mu.Unlock()
-			return got
-		}
-		closed := in.closed != nil
-		in.mu.Unlock()
-		if closed {
-			return nil
+		n, _, closed := in.waiting()
+		if n > 0 || closed {
+			return n > 0
 		}
 		<-in.wake
 	}
+}
+
+// take returns what is there. The slice is valid until the next take.
+func (in *intake) take() []*Append {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	got := in.items
+	clear(in.spare[:cap(in.spare)])
+	in.items, in.spare = in.spare[:0], got
+	in.queued = 0
+	return got
 }
 
 // close refuses later and waiting appends with err; what is in goes on.
@@ -149,5 +160,6 @@ func (in *intake) close(err error) {
 		close(w.ready)
 	}
 	in.waiters = nil
-	in.poke()
+	poke(in.wake)
+	poke(in.big)
 }

@@ -49,7 +49,7 @@ func newCore(o *Options) *core {
 		o: o, segs: &segments{dir: o.Dir, size: o.SegmentSize}, files: newFileCache(o.FS, o.OpenFiles),
 		queues: newTable(), in: newIntake(o.MaxQueued),
 		batches: make(chan *batch, pipelineDepth), synced: make(chan *batch, pipelineDepth), done: make(chan *batch, pipelineDepth),
-		lag: newLag(o.SyncEvery), stop: make(chan struct{}),
+		synchro: make(chan struct{}, 1), lag: newLag(o.SyncEvery), stop: make(chan struct{}),
 	}
 	for range pipelineDepth {
 		c.batches <- &batch{}

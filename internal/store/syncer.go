@@ -19,6 +19,8 @@ func (c *core) runSyncer() {
 		if err := c.syncGroup(group); err != nil {
 			c.fence(err)
 		}
+		c.syncing.Add(-int32(len(group)))
+		poke(c.synchro)
 		for i, b := range group {
 			if b.err == nil {
 				b.err = c.fenceIfBehind(b)

@@ -5,6 +5,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/orderlymq/orderly/internal/msg"
 )
@@ -23,16 +24,38 @@ type writer struct {
 
 func (w *writer) run() {
 	defer w.finish()
-	for {
+	for w.c.in.wait() {
+		w.gather()
 		items := w.c.in.take()
-		if items == nil {
-			return
-		}
 		for len(items) > 0 {
 			n, size := w.cut(items)
 			w.process(items[:n], size)
 			items = items[n:]
 		}
+	}
+}
+
+// gather lets a batch grow as long as that costs its callers nothing: in Synced
+// mode while a sync is under way, which they have to wait for anyhow, and in any
+// mode by one turn of the scheduler, in which callers that are ready to append
+// do so.
+func (w *writer) gather() {
+	for w.c.syncing.Load() > 0 {
+		if _, n, closed := w.c.in.waiting(); n >= bigBatch || closed {
+			break
+		}
+		select {
+		case <-w.c.synchro:
+		case <-w.c.in.big:
+		}
+	}
+	for n, turn := 0, 0; turn < 4; turn++ {
+		have, _, _ := w.c.in.waiting()
+		if have == n {
+			return
+		}
+		n = have
+		runtime.Gosched()
 	}
 }
 
@@ -90,6 +113,7 @@ func (w *writer) fitting(items []*Append, size int) (n, part int) {
 // pass hands a batch to the next stage.
 func (w *writer) pass(b *batch) {
 	if w.c.o.Mode == Synced {
+		w.c.syncing.Add(1)
 		w.c.synced <- b
 		return
 	}
