@@ -39,10 +39,9 @@ type laneModel struct {
 }
 
 type modelRun struct {
-	offsets  []int64
-	attempt  int32
-	excused  bool // its context ended by the session or a revoke
-	timedOut bool
+	offsets []int64
+	attempt int32
+	excused bool // its context ended by the session or a revoke
 }
 
 // laneCheck is one invariant: it looks at what a step did.
@@ -125,14 +124,12 @@ func (m *laneModel) note(a *LaneAction) {
 // lowest is the commit offset as a child would work it out.
 func (m *laneModel) lowest() int64 {
 	for o := range m.read {
-		if _, stored := m.queue[o]; stored && o >= m.start() && !m.finished[o] {
+		if _, stored := m.queue[o]; stored && !m.finished[o] {
 			return o
 		}
 	}
 	return m.read
 }
-
-func (m *laneModel) start() int64 { return 0 }
 
 // move makes one random move.
 func (m *laneModel) move(c chooser) {
