@@ -4,7 +4,7 @@ TOOLS   := $(CURDIR)/internal/devtools/go.mod
 TOOL     = $(GO) tool -modfile=$(TOOLS)
 PKGS    := ./...
 
-.PHONY: all test race lint fmt conformance crash cases bench fuzz
+.PHONY: all test race lint fmt conformance crash cases mutate bench fuzz
 
 all: test lint
 
@@ -42,6 +42,11 @@ crash:
 # Scripted faults with real processes, three times in a row; a table at the end.
 cases:
 	$(GO) test -tags cases -count=1 -v -timeout 30m ./cases
+
+# Deliberate faults of internal/order, one per rule; each must be found by the
+# test that it names.
+mutate:
+	$(GO) test -tags mutate -count=1 -timeout 30m -run TestMutate ./internal/order/mutations
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)

@@ -140,6 +140,9 @@ func TestReleaseComesLast(t *testing.T) {
 		if len(m.running) > 0 != a.Overrun {
 			m.fail("released with %d handlers, overrun %v", len(m.running), a.Overrun)
 		}
+		if inTime := m.now < m.endBy; inTime && (a.Overrun || a.Lost && !m.lost) {
+			m.fail("released before the deadline: lost %v, overrun %v", a.Lost, a.Overrun)
+		}
 		if !a.Lost && !m.lost && m.low != m.lowest() {
 			m.fail("released with %d committed, lowest unfinished is %d", m.low, m.lowest())
 		}

@@ -33,6 +33,7 @@ type laneModel struct {
 	acts     []LaneAction
 	lost     bool
 	over     bool
+	endBy    Time // of a bounded revoke
 	checks   []laneCheck
 	bad      string
 	history  []string
@@ -49,7 +50,7 @@ type laneCheck func(m *laneModel, a *LaneAction)
 
 func newLaneModel(c chooser, checks ...laneCheck) *laneModel {
 	m := &laneModel{
-		until: Never, queue: map[int64]uint64{}, finished: map[int64]bool{}, held: map[int64]bool{}, ended: map[int64]int32{},
+		until: Never, endBy: Never, queue: map[int64]uint64{}, finished: map[int64]bool{}, held: map[int64]bool{}, ended: map[int64]int32{},
 		running: map[LaneToken]*modelRun{}, letters: map[int64]bool{}, pull: -1, refill: -1, checks: checks,
 	}
 	m.cfg = LaneConfig{
@@ -165,7 +166,8 @@ func (m *laneModel) move(c chooser) {
 		case 0:
 			m.step(&LaneEvent{Kind: LaneRevoke, Deadline: Never})
 		case 1:
-			m.step(&LaneEvent{Kind: LaneRevoke, Deadline: m.now.Add(100 * time.Millisecond)})
+			m.endBy = min(m.endBy, m.now.Add(100*time.Millisecond))
+			m.step(&LaneEvent{Kind: LaneRevoke, Deadline: m.endBy})
 		case 2:
 			m.lost = true
 			m.step(&LaneEvent{Kind: LaneLost})

@@ -92,17 +92,21 @@ func (l *Lane) handOut(now Time, i int32) LaneAction {
 	first := l.at(st.from)
 	for j := st.from; j != 0 && ru.count < l.batch(st); j = l.at(j).after {
 		s := l.at(j)
-		if !s.kept || s.Offset > l.barrier() {
+		if ru.count > 0 && !l.joins(st, s) {
 			break
-		}
-		if ru.count > 0 && (s.ended > 0 || s.Offset < st.oneBelow) {
-			break // tried messages go alone, so that attempts are theirs
 		}
 		s.state = slotRunning
 		ru.entries = append(ru.entries, s.Entry)
 		ru.count++
 	}
 	return LaneAction{Kind: LaneHandOut, Token: ru.token, Entries: ru.entries, Attempt: first.ended + 1, Deadline: ru.deadline, Epoch: l.epoch}
+}
+
+// joins reports whether s may go in the same hand-out as the messages before
+// it. Tried messages go alone, so that attempts are theirs; and none passes a
+// barrier.
+func (l *Lane) joins(st *strand, s *slot) bool {
+	return s.kept && s.ended == 0 && s.Offset >= st.oneBelow && s.Offset < l.barrier()
 }
 
 // barrier returns the offset of the first barrier, which no later message may
