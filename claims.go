@@ -63,10 +63,14 @@ func (c *claims) act(a *order.ClaimAction) {
 	case order.ClaimGo:
 		if l := c.lane(a.Queue); l != nil {
 			l.bound.Store(int64(a.Until))
+			l.held.Store(false)
 			l.post(order.LaneEvent{Kind: order.LaneGo})
 		}
 	case order.ClaimHold:
-		c.tell(a.Queue, order.LaneEvent{Kind: order.LaneHold})
+		if l := c.lane(a.Queue); l != nil {
+			l.held.Store(true)
+			l.post(order.LaneEvent{Kind: order.LaneHold})
+		}
 	case order.ClaimRevoke:
 		c.tell(a.Queue, order.LaneEvent{Kind: order.LaneRevoke, Deadline: a.Deadline})
 	case order.ClaimLost:

@@ -33,6 +33,8 @@ type lane struct {
 	// bound is the end of a lock of a stock broker, as an order.Time; with our
 	// broker, and without locks, there is none.
 	bound atomic.Int64
+	// held is set while the lock is asked for again on a new link.
+	held atomic.Bool
 
 	// Owned by the lane's goroutine.
 	running  map[order.LaneToken]context.CancelCauseFunc
@@ -117,6 +119,7 @@ func (l *lane) step(ev order.LaneEvent) {
 		delete(l.running, ev.Token)
 	}
 	ev.Until = l.until()
+	ev.Hold = l.held.Load() // after until: what moved that was told after the hold
 	l.buf = l.core.Step(l.m.c.now(), &ev, l.buf[:0])
 	for i := range l.buf {
 		l.act(&l.buf[i])

@@ -18,16 +18,17 @@ type Lane struct {
 	strands  strands
 	runs     runs
 
-	epoch   Epoch
-	until   Time // nothing is handed out from then on
-	started bool
-	hold    bool // the lease may be lost
-	paused  bool // by the user
-	lost    bool // the lease is lost: nothing may be committed
-	phase   lanePhase
-	endBy   Time // draining: contexts end
-	turn    Time // when the present run of hand-outs began
-	since   Time // of the present phase, pause or hold
+	epoch    Epoch
+	until    Time // nothing is handed out from then on
+	started  bool
+	hold     bool // the lease may be lost: by LaneHold
+	heldBack bool // the same, as the last event says
+	paused   bool // by the user
+	lost     bool // the lease is lost: nothing may be committed
+	phase    lanePhase
+	endBy    Time // draining: contexts end
+	turn     Time // when the present run of hand-outs began
+	since    Time // of the present phase, pause or hold
 
 	cache   cacheState
 	pull    pullState
@@ -81,7 +82,7 @@ func (l *Lane) Step(now Time, ev *LaneEvent, buf []LaneAction) []LaneAction {
 	if l.phase == laneOver || !l.started && ev.Kind != LaneStart && ev.Kind != LaneRevoke && ev.Kind != LaneLost {
 		return buf
 	}
-	l.until = ev.Until
+	l.until, l.heldBack = ev.Until, ev.Hold
 	switch ev.Kind {
 	case LaneStart:
 		l.start(now, &ev.Grant)
@@ -174,7 +175,7 @@ func (l *Lane) drive(now Time, settled bool, buf []LaneAction) []LaneAction {
 
 // mayHandOut reports whether handlers may be started at all.
 func (l *Lane) mayHandOut(now Time) bool {
-	return l.phase == laneOpen && !l.hold && !l.paused && now < l.until
+	return l.phase == laneOpen && !l.hold && !l.heldBack && !l.paused && now < l.until
 }
 
 // driveRelease ends a lane that has nothing left to do, or no time left.

@@ -113,6 +113,12 @@ type LaneEvent struct {
 	// one of Session.Until (our broker) and the Until of the queue's last
 	// ClaimStart or ClaimGo; read just before Step and set in every event.
 	Until Time
+	// Hold: nothing may be handed out, because the lease may be lost: set from
+	// ClaimHold to ClaimGo, read just after Until and set in every event. A
+	// driver that feeds its lanes from mailboxes needs it: LaneHold may still
+	// wait in one when Until has moved on. With one lock for claims and lanes
+	// LaneHold and LaneGo do.
+	Hold bool
 
 	Grant    Grant
 	Entries  []Entry // copied

@@ -26,7 +26,7 @@ func (l *Lane) mayPull(now Time, p *pullState) bool {
 	if now >= p.at {
 		p.at = 0
 	}
-	return !p.busy && p.at == 0 && l.phase == laneOpen && !l.hold && !l.paused && now < l.until
+	return !p.busy && p.at == 0 && l.phase == laneOpen && !l.hold && !l.heldBack && !l.paused && now < l.until
 }
 
 // drivePull reads ahead if there is room.

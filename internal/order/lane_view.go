@@ -70,7 +70,7 @@ func (l *Lane) laneWaits(now, until Time, dst []Wait) []Wait {
 		add(LanePaused, l.since, Never)
 	case now >= until:
 		add(LaneSilentBroker, until, Never)
-	case l.hold:
+	case l.hold || l.heldBack:
 		add(LaneHolding, l.since, Never)
 	case l.pull.beyond:
 		add(LanePastEnd, l.pull.lost, Never)

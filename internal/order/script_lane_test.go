@@ -103,6 +103,7 @@ func (s *script) laneEvent(t *testing.T, kind string, f map[string]string, out *
 		ev.Deadline = Time(mustDuration(t, d))
 	}
 	_, ev.Failed = f["failed"]
+	_, ev.Hold = f["held"]
 	if n := number(t, f["token"], 0); n > 0 {
 		if n > int64(len(s.tokens)) {
 			t.Fatalf("no hand-out %d so far:\n%s", n, out)
