@@ -84,7 +84,12 @@ type stickyState struct {
 	given map[route.MessageQueue]string // client id
 	home  map[route.MessageQueue]string // member name
 	away  map[string]order.Time         // named members that are away, since when
+	idle  map[string]order.Time         // client ids that did not lock what was theirs: they get nothing until then
 }
+
+// idleTime is how long a member that did not lock a free queue of its share
+// within the grace gets no share.
+const idleTime = 10 * time.Second
 
 // sticky splits the queues so that as few as possible move; g.mu is held.
 func (g *group) sticky(members []order.Member, queues []route.MessageQueue) map[string][]route.MessageQueue {
@@ -97,23 +102,57 @@ func (g *group) sticky(members []order.Member, queues []route.MessageQueue) map[
 		}
 		g.assigned[topic] = st
 	}
-	ids := make([]string, len(members))
+	var ids []string
 	named := map[string]string{} // member name: client id
-	for i, m := range members {
-		ids[i] = m.Client
+	for _, m := range members {
+		if g.b.clock.now() < st.idle[m.Client] {
+			continue
+		}
+		delete(st.idle, m.Client)
+		ids = append(ids, m.Client)
 		if m.Name != "" {
 			named[m.Name] = m.Client
+		}
+	}
+	if len(ids) == 0 { // all are: better them than nobody
+		for _, m := range members {
+			ids = append(ids, m.Client)
 		}
 	}
 	prev := st.previous(g.b.clock.now(), named)
 	shares := rebalance.Sticky(queues, ids, prev)
 	st.remember(members, shares)
+	g.mean(members, shares)
 	return shares
+}
+
+// mean tells the table whose the queues are; it says when one is not locked in
+// time. g.mu is held.
+func (g *group) mean(members []order.Member, shares map[string][]route.MessageQueue) {
+	for _, m := range members {
+		ev := order.LeaseEvent{Kind: order.LeaseAssign, Client: m.Client, Session: m.Session}
+		for _, q := range shares[m.Client] {
+			ev.Queues = append(ev.Queues, order.Queue{Topic: q.Topic, ID: q.Queue})
+		}
+		if len(ev.Queues) > 0 {
+			g.step(&ev, nil)
+		}
+	}
+}
+
+// passed takes note of a member that did not lock a queue of its share; g.mu
+// is held.
+func (g *group) passed(act order.LeaseAction) {
+	if st := g.assigned[act.Queue.Topic]; st != nil {
+		st.idle[act.Client] = g.b.clock.now().Add(idleTime)
+		g.b.log.Warn("a member did not lock a queue of its share within the grace; others get it",
+			"group", g.name, "topic", act.Queue.Topic, "queue", act.Queue.ID, "client", act.Client)
+	}
 }
 
 // newSticky begins with who holds the queues now.
 func (g *group) newSticky(queues []route.MessageQueue) *stickyState {
-	st := &stickyState{given: map[route.MessageQueue]string{}, home: map[route.MessageQueue]string{}, away: map[string]order.Time{}}
+	st := &stickyState{given: map[route.MessageQueue]string{}, home: map[route.MessageQueue]string{}, away: map[string]order.Time{}, idle: map[string]order.Time{}}
 	for _, h := range g.leases.Holders(nil) {
 		if h.Client != "" && h.Queue.Topic == queues[0].Topic {
 			st.given[route.MessageQueue{Topic: h.Queue.Topic, Broker: g.b.cfg.Name, Queue: h.Queue.ID}] = h.Client

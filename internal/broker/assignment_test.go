@@ -118,3 +118,45 @@ func TestMemberNameIsTakenOnce(t *testing.T) {
 		t.Errorf("members %v", ids)
 	}
 }
+
+// TestAssignmentNotLockedPassesOn: a member that does not lock its share within
+// the grace loses it to the next one, and is told of it like all.
+func TestAssignmentNotLockedPassesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.connect("tool").createTopic("T", 2, "+message.type=FIFO")
+		members := map[string]*peer{"c1": r.connect("one"), "c2": r.connect("two")}
+		for client, p := range members {
+			p.openSession(client, "G", "T")
+		}
+		keep := func(d time.Duration) {
+			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(250 * time.Millisecond) {
+				for _, p := range members {
+					p.ping()
+				}
+			}
+		}
+		first := shares(t, members, 2)
+		for q, client := range first {
+			if client == "c1" {
+				members["c1"].lock("c1", "G", "T", q)
+			}
+		}
+		notices := members["c1"].notices("G")
+		keep(700 * time.Millisecond)
+		if now := shares(t, members, 2); now[0] == now[1] {
+			t.Fatalf("%v within the grace", now)
+		}
+		keep(500 * time.Millisecond)
+		if members["c1"].notices("G") == notices {
+			t.Error("nobody was told")
+		}
+		if now := shares(t, members, 2); now[0] != "c1" || now[1] != "c1" {
+			t.Errorf("after the grace: %v", now)
+		}
+		keep(11 * time.Second)
+		if now := shares(t, members, 2); now[0] == now[1] {
+			t.Errorf("after the idle time: %v", now)
+		}
+	})
+}

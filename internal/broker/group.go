@@ -173,6 +173,8 @@ func (g *group) change(w *work, act order.LeaseAction) {
 		}
 		w.changes = append(w.changes, c)
 		g.takenUp(w, act, key)
+	case order.LeasePassed:
+		g.passed(act)
 	case order.LeaseMoved:
 		g.resets[act.Queue] = true
 		w.changes = append(w.changes, meta.ResetOffset{

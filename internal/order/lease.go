@@ -38,6 +38,7 @@ type Leases struct {
 	epoch, epochEnd Epoch // the epochs still to give: [epoch, epochEnd)
 	asked           bool  // LeaseNeedEpochs was said
 
+	locking  bool // somebody has asked for a lock
 	awake    Time // the last tick, or when the table began to need ticks
 	next     Time
 	announce bool
@@ -58,6 +59,7 @@ type lease struct {
 	restored  bool // not asked for again since the broker started
 	reset     bool // stock commits other than offset are ignored
 	waiting   []*member
+	meant     meant
 }
 
 // NewLeases returns an empty table. Feed it LeaseRestore events first.
@@ -125,7 +127,9 @@ func (t *Leases) Step(now Time, ev *LeaseEvent, buf []LeaseAction) []LeaseAction
 	case LeaseRelease:
 		t.take(now, ev.Queue, &buf)
 	case LeaseForget:
-		t.forget(ev.Queue, &buf)
+		t.forget(now, ev.Queue, &buf)
+	case LeaseAssign:
+		t.assign(now, ev)
 	}
 	if t.announce {
 		buf = append(buf, LeaseAction{Kind: LeaseAnnounce})
@@ -167,6 +171,7 @@ func (t *Leases) restore(ev *LeaseEvent) {
 	m := t.member(ev.Client, ev.Session)
 	m.name, m.host, m.held = ev.Name, ev.Host, m.held+1
 	le.holder, le.since, le.restored = m, t.cfg.Start, true
+	t.locking = true
 	le.floor = t.cfg.Start.Add(stockGone)
 	if m.session != 0 {
 		le.floor = t.cfg.Start.Add(max(restartHonour, t.cfg.Grace))
@@ -176,13 +181,13 @@ func (t *Leases) restore(ev *LeaseEvent) {
 }
 
 // forget drops a deleted queue.
-func (t *Leases) forget(q Queue, buf *[]LeaseAction) {
+func (t *Leases) forget(now Time, q Queue, buf *[]LeaseAction) {
 	le := t.queues[q]
 	if le == nil {
 		return
 	}
 	if le.holder != nil {
-		t.free(le, WhyDeleted, buf)
+		t.free(now, le, WhyDeleted, buf)
 	}
 	delete(t.queues, q)
 	for i, l := range t.sorted {

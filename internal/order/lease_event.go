@@ -83,6 +83,10 @@ const (
 
 	// LeaseForget: Queue was deleted.
 	LeaseForget
+
+	// LeaseAssign: Queues are meant for Client/Session, by the broker's own split.
+	// Whoever they were meant for before, they no longer are.
+	LeaseAssign
 )
 
 // LeaseEvent is one event. Which fields count depends on Kind. Driver tags are
@@ -167,6 +171,9 @@ const (
 	// LeaseTwin: two processes use the client id Client, report it; Link is the
 	// newer one and gets no locks.
 	LeaseTwin
+	// LeasePassed: Queue was free for G and Client/Session, for whom it is meant,
+	// did not lock it: mean it for another one (LeaseAssign).
+	LeasePassed
 	// LeaseNeedEpochs: reserve, sync and feed more epochs.
 	LeaseNeedEpochs
 )

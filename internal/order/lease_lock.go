@@ -10,6 +10,7 @@ const (
 
 // lock answers a lock request, queue by queue.
 func (t *Leases) lock(now Time, ev *LeaseEvent, buf *[]LeaseAction) {
+	t.locking = true
 	m, why := t.asker(now, ev, buf)
 	for i, q := range ev.Queues {
 		start := Unknown
@@ -141,7 +142,7 @@ func (t *Leases) unlock(now Time, ev *LeaseEvent, buf *[]LeaseAction) {
 			le.leaving = now.Add(stockLeaving)
 			continue
 		}
-		t.free(le, WhyUnlocked, buf)
+		t.free(now, le, WhyUnlocked, buf)
 	}
 	if ev.Overrun {
 		t.stats.Overruns += uint64(given)
@@ -177,9 +178,10 @@ func (t *Leases) leavingOf(m *member) int {
 }
 
 // free ends the lease of a queue. Its epoch stays the last one given.
-func (t *Leases) free(le *lease, why Why, buf *[]LeaseAction) {
+func (t *Leases) free(now Time, le *lease, why Why, buf *[]LeaseAction) {
 	m := le.holder
 	le.holder, le.leaving, le.taken, le.restored, le.floor = nil, 0, false, false, 0
+	le.meant.since = max(le.meant.since, now)
 	m.held--
 	t.announce = true
 	*buf = append(*buf, LeaseAction{

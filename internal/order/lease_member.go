@@ -210,7 +210,7 @@ func (t *Leases) linkClosed(now Time, id LinkID, buf *[]LeaseAction) {
 	if l.former && t.linked(m) {
 		return
 	}
-	t.settleLeaving(m, buf)
+	t.settleLeaving(now, m, buf)
 	t.reap(m)
 	t.schedule()
 }
@@ -276,13 +276,13 @@ func (t *Leases) linked(m *member) bool {
 
 // settleLeaving frees what a stock client unlocked, once it can no longer
 // commit.
-func (t *Leases) settleLeaving(m *member, buf *[]LeaseAction) {
+func (t *Leases) settleLeaving(now Time, m *member, buf *[]LeaseAction) {
 	if m.session != 0 || m.open() {
 		return
 	}
 	for _, le := range t.sorted {
 		if le.holder == m && le.leaving != 0 {
-			t.free(le, WhyUnlocked, buf)
+			t.free(now, le, WhyUnlocked, buf)
 		}
 	}
 }

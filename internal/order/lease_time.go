@@ -51,10 +51,11 @@ func (t *Leases) tick(now Time, buf *[]LeaseAction) {
 	t.awake = now
 	for _, le := range t.sorted {
 		if le.holder != nil && now >= t.until(le) {
-			t.expire(le, buf)
+			t.expire(now, le, buf)
 		}
 	}
 	t.lapse(now)
+	t.passOn(now, buf)
 	t.eachWait(func(_ *LeaseEvent, end Time) bool { return now >= end }, func(ev *LeaseEvent) {
 		t.drop(ev, t.queue(ev.Queue), WhyUnknown, buf)
 	})
@@ -79,7 +80,7 @@ func (t *Leases) extendAll(floor Time) {
 }
 
 // expire ends the lease of a queue by time.
-func (t *Leases) expire(le *lease, buf *[]LeaseAction) {
+func (t *Leases) expire(now Time, le *lease, buf *[]LeaseAction) {
 	m, why := le.holder, WhyClosed
 	switch {
 	case le.taken:
@@ -96,7 +97,7 @@ func (t *Leases) expire(le *lease, buf *[]LeaseAction) {
 	if why != WhyUnlocked {
 		t.stats.Takeovers++
 	}
-	t.free(le, why, buf)
+	t.free(now, le, why, buf)
 	if m.session == 0 {
 		t.reap(m)
 	}
@@ -126,6 +127,7 @@ func (t *Leases) schedule() {
 			leased = true
 			t.next = min(t.next, t.until(le))
 		}
+		t.next = min(t.next, t.passAt(le))
 	}
 	for _, m := range t.ours {
 		if !m.lapsed {

@@ -31,7 +31,7 @@ var leaseKinds = map[string]LeaseEventKind{
 	"tick": LeaseTick, "restore": LeaseRestore, "epochs": LeaseEpochs, "join": LeaseJoin, "known": LeaseKnown,
 	"refresh": LeaseRefresh, "closed": LeaseClosed, "leave": LeaseLeave, "lock": LeaseLock, "unlock": LeaseUnlock,
 	"pull": LeasePull, "commit": LeaseCommit, "reset": LeaseReset, "release": LeaseRelease, "forget": LeaseForget,
-	"holders": 255, "members": 254, "freeze": 253,
+	"assign": LeaseAssign, "holders": 255, "members": 254, "freeze": 253,
 }
 
 // leaseEvent feeds one event. Fields: link, host, port, client, session, name,
@@ -137,6 +137,8 @@ func leaseAction(a LeaseAction, out *strings.Builder) {
 		fmt.Fprintf(out, "  join refused: %s by %s\n", a.Why, w)
 	case LeaseTwin:
 		fmt.Fprintf(out, "  twin of %s on link %d\n", w, a.Link)
+	case LeasePassed:
+		fmt.Fprintf(out, "  passed on %s: not locked by %s\n", q, w)
 	case LeaseNeedEpochs:
 		fmt.Fprintf(out, "  need epochs from %d\n", a.Epoch)
 	}
