@@ -130,6 +130,8 @@ func (l *lane) act(a *order.LaneAction) {
 	switch a.Kind {
 	case order.LanePull:
 		l.pull(a.Offset)
+	case order.LaneRefill:
+		l.refill(a.Offset)
 	case order.LaneHandOut:
 		l.handOut(a.Token, a.Entries, a.Attempt)
 	case order.LaneCancel:
@@ -175,11 +177,35 @@ func (l *lane) pull(offset int64) {
 		l.pulled = true
 		l.m.settled(l.queue)
 	}
-	req := pullRequest{
+	l.b.pull(l.pullFrom(offset), func(ans pullAnswer, err error) { l.post(l.pullEvent(offset, ans, err)) })
+}
+
+// refill asks again for messages that were read and not kept; they are there,
+// so nothing waits.
+func (l *lane) refill(offset int64) {
+	req := l.pullFrom(offset)
+	req.now = true
+	l.b.pull(req, func(ans pullAnswer, err error) { l.post(refillEvent(offset, l.pullEvent(offset, ans, err))) })
+}
+
+// refillEvent is the answer to a refill in place of the one to a pull.
+func refillEvent(offset int64, ev order.LaneEvent) order.LaneEvent {
+	switch {
+	case ev.Kind == order.LanePulled:
+		ev.Kind = order.LaneRefilled
+	case ev.Kind == order.LanePullMoved && offset < ev.Offset: // gone: the queue starts later now
+		ev = order.LaneEvent{Kind: order.LaneRefilled, Next: ev.Offset}
+	case ev.Kind == order.LanePullMoved, ev.Kind == order.LanePullFailed:
+		ev = order.LaneEvent{Kind: order.LaneRefillFailed, Delay: ev.Delay}
+	}
+	return ev
+}
+
+func (l *lane) pullFrom(offset int64) pullRequest {
+	return pullRequest{
 		group: l.m.cfg.Group, queue: l.queue, offset: offset, epoch: l.grant.Epoch,
 		max: l.m.cfg.PullBatch, expr: l.m.subscription(l.queue.Topic), version: l.m.version,
 	}
-	l.b.pull(req, func(ans pullAnswer, err error) { l.post(l.pullEvent(offset, ans, err)) })
 }
 
 // pullEvent puts the answer to a pull from offset in the words of the machine.

@@ -241,6 +241,7 @@ type pullRequest struct {
 	max     int
 	expr    string
 	version int64
+	now     bool // answer at once, even if nothing is there
 }
 
 // pullAnswer is the answer to it: messages, or none, or news of where the
@@ -267,6 +268,9 @@ func (b *broker) pull(req pullRequest, done func(pullAnswer, error)) {
 		MaxMsgNums: int32(req.max), SysFlag: header.PullSuspend | header.PullSubscription,
 		SuspendTimeoutMillis: pullHold.Milliseconds(), Subscription: req.expr, SubVersion: req.version,
 		ExpressionType: body.ExpressionTag, MaxMsgBytes: header.Some(int32(pullBytes)), BrokerName: b.name,
+	}
+	if req.now {
+		h.SysFlag, h.SuspendTimeoutMillis = header.PullSubscription, 0
 	}
 	cmd := b.fenced(wire.NewRequest(wire.ReqPullMessage, h, nil), req.epoch)
 	b.requestAsync(cmd, pullPatience, func(resp *wire.Command, err error) { done(pulled(resp, err)) })
