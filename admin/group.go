@@ -66,7 +66,8 @@ func (c *Client) groups(ctx context.Context) (map[string]Group, error) {
 		for name, g := range all.Groups {
 			if !msg.IsSystemGroup(name) {
 				byName[name] = Group{
-					Name: name, RetryMax: int(g.RetryMaxTimes), RetryQueues: int(g.RetryQueueNums), Ordered: g.ConsumeMessageOrderly,
+					Name: name, RetryMax: int(g.RetryMaxTimes), RetryQueues: int(g.RetryQueueNums),
+					Ordered: g.ConsumeMessageOrderly || g.Attributes[header.AttrOrdered] == "true",
 				}
 			}
 		}

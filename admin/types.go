@@ -61,7 +61,8 @@ type Group struct {
 	RetryMax int `json:"retry_max"`
 	// RetryQueues of the retry topic. Default 1.
 	RetryQueues int `json:"retry_queues"`
-	// Ordered is RocketMQ's consumeMessageOrderly.
+	// Ordered: it was created so (RocketMQ's consumeMessageOrderly), or it reads
+	// an ordered topic and has inherited its rules.
 	Ordered bool `json:"ordered"`
 }
 

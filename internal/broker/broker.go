@@ -136,7 +136,7 @@ func (b *Broker) Start(ctx context.Context) (err error) {
 	b.wg.Go(func() { b.housekeep(b.ctx) })
 	for _, ln := range listeners {
 		b.wg.Go(func() {
-			if err := b.server.Serve(ln); err != nil {
+			if err := b.server.Serve(ln); err != nil && !errors.Is(err, transport.ErrShutdown) {
 				b.log.Error("connections are no longer accepted", "listen", ln.Addr().String(), "err", err)
 			}
 		})

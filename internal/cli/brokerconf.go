@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net"
@@ -58,7 +59,7 @@ func readBrokerConf(path string, log *slog.Logger) (brokerConf, error) {
 			return c, fmt.Errorf("--config: %s line %d: %s: %w", path, n, key, err)
 		}
 		if !known {
-			log.Warn("broker.conf key ignored", "key", key, "reason", ignoredKeys[key])
+			log.Warn("broker.conf key ignored", "key", key, "reason", cmp.Or(ignoredKeys[key], "it has no counterpart here"))
 		}
 	}
 	return c, nil

@@ -23,7 +23,7 @@ func TestBrokerConf(t *testing.T) {
 	}
 	t.Run("a usual file", func(t *testing.T) {
 		c, log, err := read("# comment\nbrokerClusterName = DefaultCluster\nbrokerName=broker-b\nbrokerId=0\n" +
-			"brokerIP1=127.0.0.1\nlistenPort=10921\nflushDiskType=ASYNC_FLUSH\nautoCreateTopicEnable=false\nmappedFileSizeCommitLog=16777216\n")
+			"brokerIP1=127.0.0.1\nlistenPort=10921\nflushDiskType=ASYNC_FLUSH\nautoCreateTopicEnable=false\nsendMessageThreadPoolNums=16\nmappedFileSizeCommitLog=16777216\n")
 		want := brokerConf{
 			clusterName: "DefaultCluster", brokerName: "broker-b", advertiseIP: "127.0.0.1", listenPort: 10921,
 			asyncDisk: true, noAutoTopic: true, segmentSize: 16 << 20,
@@ -31,8 +31,10 @@ func TestBrokerConf(t *testing.T) {
 		if err != nil || c != want {
 			t.Errorf("got %+v, %v", c, err)
 		}
-		if !strings.Contains(log, "brokerId") {
-			t.Errorf("the ignored key is not logged: %s", log)
+		for _, want := range []string{"key=brokerId", "no replication", "key=sendMessageThreadPoolNums", "no counterpart"} {
+			if !strings.Contains(log, want) {
+				t.Errorf("no %s in what is logged of ignored keys: %s", want, log)
+			}
 		}
 	})
 	for _, bad := range []string{"listenPort=eighty", "listenPort=70000", "flushDiskType=MAYBE", "autoCreateTopicEnable=perhaps", "brokerRole=SLAVE", "no equals sign"} {

@@ -120,9 +120,12 @@ every acknowledged message.`,
 			if err != nil {
 				return err
 			}
-			cfg, _, err := b.embedConfig(cmd, log)
+			cfg, conf, err := b.embedConfig(cmd, log)
 			if err != nil {
 				return err
+			}
+			if conf.namesrv != "" {
+				log.Warn("broker.conf key ignored", "key", "namesrvAddr", "reason", "this process runs a name server of its own; use orderly broker to register with others")
 			}
 			if err := checkLoopback("namesrv-addr", namesrvAddr, b.public); err != nil {
 				return err

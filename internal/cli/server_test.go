@@ -63,7 +63,8 @@ func TestSendAndConsumeFromTheTerminal(t *testing.T) {
 		t.Errorf("topic show: %+v", info)
 	}
 	var group struct {
-		Queues []struct {
+		Ordered bool `json:"ordered"`
+		Queues  []struct {
 			Committed int64 `json:"committed"`
 			Lag       int64 `json:"lag"`
 		} `json:"queues"`
@@ -75,7 +76,7 @@ func TestSendAndConsumeFromTheTerminal(t *testing.T) {
 	for _, q := range group.Queues {
 		committed, lag = committed+q.Committed, lag+q.Lag
 	}
-	if committed != 4 || lag != 0 {
+	if committed != 4 || lag != 0 || !group.Ordered {
 		t.Errorf("group show: %+v", group)
 	}
 	for _, list := range [][]string{{"topic", "list"}, {"group", "list"}} {

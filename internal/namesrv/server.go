@@ -83,7 +83,7 @@ func (s *Server) run(ln net.Listener) {
 	s.writing.Go(s.writeKV)
 	s.scanning.Go(s.scan)
 	s.scanning.Go(func() {
-		if err := s.trans.Serve(ln); err != nil {
+		if err := s.trans.Serve(ln); err != nil && !errors.Is(err, transport.ErrShutdown) {
 			s.log.Error("name server no longer accepts connections; restart it", "err", err)
 		}
 	})
