@@ -60,6 +60,24 @@ func TestHistories(t *testing.T) {
 		{name: "handled again after a death", lines: "a 1 0 5 ok\nb 1 16 17 ok", alter: func(h *History) {
 			h.Kills = []Kill{{"a", 10 * ms}}
 		}, want: Report{Sent: 1, Handled: 1, Repeated: 1, LongestPause: 6 * ms}},
+		{name: "stored twice", lines: "a 1 0 5 ok\na 1 6 7 ok", alter: func(h *History) {
+			h.Calls[0].Place, h.Calls[1].Place = "q/0", "q/1"
+		}, want: Report{Sent: 1, Handled: 1, Repeated: 1, Copies: 1}},
+		{name: "stored twice, and a copy handled twice", lines: "a 1 0 5 ok\na 1 6 7 ok\na 1 8 9 ok", alter: func(h *History) {
+			h.Calls[0].Place, h.Calls[1].Place, h.Calls[2].Place = "q/0", "q/1", "q/0"
+		}, want: Report{Sent: 1, Handled: 1, Repeated: 2, Copies: 1, Unexplained: 1}},
+		{name: "handled again after an outage", lines: "a 1 9990 10005 ok\nb 1 16000 16001 ok", alter: func(h *History) {
+			h.Outages = []Outage{{10000 * ms, 12000 * ms}}
+		}, want: Report{Sent: 1, Handled: 1, Repeated: 1}},
+		{name: "handled long before an outage and again", lines: "a 1 0 5 ok\nb 1 16000 16001 ok", alter: func(h *History) {
+			h.Outages = []Outage{{10000 * ms, 12000 * ms}}
+		}, want: Report{Sent: 1, Handled: 1, Repeated: 1, Unexplained: 1}},
+		{name: "handled long after an outage and again", lines: "a 1 13500 13505 ok\nb 1 16000 16001 ok", alter: func(h *History) {
+			h.Outages = []Outage{{10000 * ms, 12000 * ms}}
+		}, want: Report{Sent: 1, Handled: 1, Repeated: 1, Unexplained: 1}},
+		{name: "handled again before the outage", lines: "a 1 9900 9905 ok\nb 1 9950 9960 ok", alter: func(h *History) {
+			h.Outages = []Outage{{10000 * ms, 12000 * ms}}
+		}, want: Report{Sent: 1, Handled: 1, Repeated: 1, Unexplained: 1}},
 		{name: "an open call ends with its process", lines: "a 1 0 0 open\nb 1 16 17 ok", alter: func(h *History) {
 			h.Kills = []Kill{{"a", 10 * ms}}
 		}, want: Report{Sent: 1, Handled: 1, LongestPause: 6 * ms}},
@@ -96,7 +114,7 @@ func TestHistories(t *testing.T) {
 func equal(a, b Report) bool {
 	a.Faults, b.Faults = nil, nil
 	return a.Sent == b.Sent && a.Handled == b.Handled && a.Lost == b.Lost && a.Repeated == b.Repeated &&
-		a.Unexplained == b.Unexplained && a.OutOfOrder == b.OutOfOrder && a.Overlapping == b.Overlapping &&
+		a.Unexplained == b.Unexplained && a.Copies == b.Copies && a.OutOfOrder == b.OutOfOrder && a.Overlapping == b.Overlapping &&
 		a.LongestPause == b.LongestPause
 }
 

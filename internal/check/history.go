@@ -43,6 +43,7 @@ type Call struct {
 	Consumer   string
 	Key        string
 	Seq        int
+	Place      string // where the message stands in its queue, "" if not told
 	Start, End time.Duration
 	Outcome    Outcome
 }
@@ -52,6 +53,14 @@ type Kill struct {
 	Consumer string
 	At       time.Duration
 }
+
+// Outage is a time in which the server was dead. What was handled then, or so
+// shortly before that it was not committed, may come again.
+type Outage struct{ From, To time.Duration }
+
+// outageSlack is how long before and after an outage it explains that a success
+// was not committed.
+const outageSlack = time.Second
 
 // Message names one message.
 type Message struct {
@@ -64,6 +73,7 @@ type History struct {
 	Sends       []Send
 	Calls       []Call
 	Kills       []Kill
+	Outages     []Outage
 	DeadLetters map[Message]time.Duration
 	// End is when recording stopped; calls still open then end there.
 	End time.Duration

@@ -21,8 +21,12 @@ type Report struct {
 	Lost int
 	// Repeated counts successes beyond the first of a message.
 	Repeated int
+	// Copies counts those of them that were of another copy: the message was
+	// stored twice, because a send had no answer and was repeated.
+	Copies int
 	// Unexplained counts repeats that no death explains: the first success was
-	// not of a process that died before the repeat began.
+	// not of a process that died before the repeat began, nor during or right
+	// before an outage of the server.
 	Unexplained int
 	// OutOfOrder counts sights that break O1 or O2.
 	OutOfOrder int
@@ -59,7 +63,7 @@ func Check(h History) Report {
 		byKey[c.Key] = append(byKey[c.Key], closed(c, deaths, h.End))
 	}
 	for _, key := range sorted(byKey) {
-		k := keyState{key: key, calls: byKey[key], deaths: deaths, dead: h.DeadLetters, report: &r}
+		k := keyState{key: key, calls: byKey[key], deaths: deaths, outages: h.Outages, dead: h.DeadLetters, report: &r}
 		slices.SortStableFunc(k.calls, func(a, b Call) int { return int(a.Start - b.Start) })
 		k.order()
 		k.overlaps()
@@ -92,11 +96,12 @@ func sorted(m map[string][]Call) []string {
 
 // keyState walks the calls of one key in the order of their starts.
 type keyState struct {
-	key    string
-	calls  []Call
-	deaths map[string]time.Duration
-	dead   map[Message]time.Duration
-	report *Report
+	key     string
+	calls   []Call
+	deaths  map[string]time.Duration
+	outages []Outage
+	dead    map[Message]time.Duration
+	report  *Report
 }
 
 // order checks O1, O2 and the repeats. next is the lowest number never seen.
@@ -130,23 +135,38 @@ func (k *keyState) settledBefore(seq int, at time.Duration) bool {
 
 // repeat looks for a success of the same message before call i. A death
 // explains it if the process that succeeded first died before the repeat
-// began: it may not have lived to commit.
+// began: it may not have lived to commit. The server's death explains it if
+// there was nobody to commit to. Another copy needs no explanation here: the
+// sender made it.
 func (k *keyState) repeat(i int, c Call) {
 	if c.Outcome != Success {
 		return
 	}
-	for _, first := range k.calls[:i] {
-		if first.Seq != c.Seq || first.Outcome != Success {
-			continue
-		}
-		k.report.Repeated++
-		if at, died := k.deaths[first.Consumer]; !died || at > c.Start {
-			k.report.Unexplained++
-			k.report.fault("key %s: %d was handled again at %v by %s, though %s had handled it at %v and lived",
-				k.key, c.Seq, c.Start, c.Consumer, first.Consumer, first.End)
-		}
+	again := func(b Call) bool { return b.Seq == c.Seq && b.Outcome == Success }
+	if !slices.ContainsFunc(k.calls[:i], again) {
 		return
 	}
+	k.report.Repeated++
+	at := slices.IndexFunc(k.calls[:i], func(b Call) bool {
+		return again(b) && (b.Place == c.Place || b.Place == "" || c.Place == "")
+	})
+	if at < 0 {
+		k.report.Copies++
+		return
+	}
+	first := k.calls[at]
+	if died, dead := k.deaths[first.Consumer]; (!dead || died > c.Start) && !k.uncommitted(first, c) {
+		k.report.Unexplained++
+		k.report.fault("key %s: %d was handled again at %v by %s, though %s had handled it at %v and lived",
+			k.key, c.Seq, c.Start, c.Consumer, first.Consumer, first.End)
+	}
+}
+
+// uncommitted reports whether an outage explains that a success was repeated.
+func (k *keyState) uncommitted(first, again Call) bool {
+	return slices.ContainsFunc(k.outages, func(o Outage) bool {
+		return first.End >= o.From-outageSlack && first.End <= o.To+outageSlack && again.Start > o.From
+	})
 }
 
 // overlaps checks O3 against the call with the latest end so far.

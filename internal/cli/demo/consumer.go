@@ -112,22 +112,28 @@ func (h *handler) handle(ctx context.Context, m *orderly.Message) error {
 		return orderly.DeadLetter(fmt.Errorf("demo: message without number: %w", err))
 	}
 	if h.fault.kind != NoFault {
-		if done, err := h.fault.strike(ctx, h.rep, m.OrderingKey, seq); done {
+		if done, err := h.fault.strike(ctx, h.rep, m, seq); done {
 			return err
 		}
 	}
-	return work(ctx, h.rep, m.OrderingKey, seq)
+	return work(ctx, h.rep, m, seq)
 }
 
-func work(ctx context.Context, rep *record.Reporter, key string, seq int) error {
-	call, _, err := rep.Start(ctx, record.Start{Key: key, Seq: seq})
+func work(ctx context.Context, rep *record.Reporter, m *orderly.Message, seq int) error {
+	// Once it is asked for, a start may be on record, so its answer is waited for
+	// whatever becomes of ctx: a call that nobody ends would stay open for ever.
+	call, _, err := rep.Start(context.WithoutCancel(ctx), start(m, seq))
 	if err != nil {
 		return err
 	}
-	if err := pause(ctx, workTime(key, seq)); err != nil {
+	if err := pause(ctx, workTime(m.OrderingKey, seq)); err != nil {
 		return fail(ctx, rep, call, err)
 	}
 	return rep.End(context.WithoutCancel(ctx), call, false)
+}
+
+func start(m *orderly.Message, seq int) record.Start {
+	return record.Start{Key: m.OrderingKey, Seq: seq, Queue: m.Queue.String(), Offset: m.Offset}
 }
 
 // fail reports that a call ended without success, whatever ended it, and

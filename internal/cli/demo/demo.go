@@ -12,6 +12,7 @@ import (
 
 	"github.com/orderlymq/orderly"
 	"github.com/orderlymq/orderly/admin"
+	"github.com/orderlymq/orderly/internal/check"
 	"github.com/orderlymq/orderly/internal/testutil/proc"
 	"github.com/orderlymq/orderly/internal/testutil/record"
 )
@@ -45,7 +46,9 @@ func Run(ctx context.Context, o Options) (Proof, error) {
 	if err := s.play(ctx); err != nil {
 		return Proof{}, err
 	}
-	return newProof(rec.History(), o, s.victim), nil
+	h := rec.History()
+	h.Outages = s.outages
+	return newProof(h, o, s.victim), nil
 }
 
 // story is the run in progress: who is alive.
@@ -56,6 +59,7 @@ type story struct {
 	server    *proc.Server
 	consumers map[string]*proc.Process
 	victim    string
+	outages   []check.Outage
 }
 
 func (s *story) play(ctx context.Context) error {
@@ -194,9 +198,13 @@ func (s *story) killings(ctx context.Context) error {
 	if err := s.awaitSent(ctx, s.Messages/2); err != nil {
 		return err
 	}
+	down := check.Outage{From: s.rec.Now()}
 	s.server.Kill()
 	s.Logger.Info("server killed")
-	return s.startServer(ctx, s.server.Namesrv, s.server.Broker)
+	err = s.startServer(ctx, s.server.Namesrv, s.server.Broker)
+	down.To = s.rec.Now()
+	s.outages = append(s.outages, down)
+	return err
 }
 
 func (s *story) awaitSent(ctx context.Context, n int) error {

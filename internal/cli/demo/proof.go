@@ -63,7 +63,7 @@ func (p Proof) Print(w io.Writer) {
 	row("sent and acknowledged", fmt.Sprintf("%d of %d", p.Sent, p.wanted))
 	row("handled", p.Handled)
 	row("lost", p.Lost)
-	row("repeated", fmt.Sprintf("%d (%d without a death that explains it)", p.Repeated, p.report.Unexplained))
+	row("repeated", fmt.Sprintf("%d (%d stored twice, %d without a death that explains it)", p.Repeated, p.report.Copies, p.report.Unexplained))
 	row("out of order", p.OutOfOrder)
 	row("overlapping calls of one order", p.Overlapping)
 	row("longest pause of an order", fmt.Sprintf("%d ms after the kill of %s", p.LongestPauseMS, p.victims()))

@@ -5,6 +5,7 @@ package record
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"net"
 
 	"github.com/orderlymq/orderly/internal/check"
@@ -84,8 +85,12 @@ func (r *Recorder) start(who string, s *Start) answer {
 		return answer{Error: "a start without a message"}
 	}
 	s.Consumer = who
+	place := ""
+	if s.Queue != "" {
+		place = fmt.Sprintf("%s/%d", s.Queue, s.Offset)
+	}
 	r.state.Calls = append(r.state.Calls, Call{
-		Call:    check.Call{Consumer: who, Key: s.Key, Seq: s.Seq, Start: r.Now()},
+		Call:    check.Call{Consumer: who, Key: s.Key, Seq: s.Seq, Place: place, Start: r.Now()},
 		Attempt: s.Attempt, Fence: s.Fence, Queue: s.Queue, Offset: s.Offset,
 	})
 	if r.trap != nil && r.trap.want(*s, r.state.Queues[who]) {
