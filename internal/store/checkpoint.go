@@ -95,6 +95,9 @@ type ckptFile struct {
 	mu  sync.Mutex // serialises writers; the file is touched by nobody else
 	f   vfs.File
 	seq uint64
+	// dirty: the slot written last is not durable. The other one is not touched
+	// until it is, so that a power cut cannot take both.
+	dirty bool
 }
 
 // readCheckpoint returns the newest intact checkpoint; ok is false if there is none.
@@ -135,11 +138,11 @@ func openCheckpoint(fsys vfs.FS, dir string, seq uint64) (*ckptFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open checkpoint: %w", err)
 	}
-	return &ckptFile{f: f, seq: seq}, nil
+	return &ckptFile{f: f, seq: seq, dirty: true}, nil
 }
 
-// write stores c in the older slot. Without sync the claims may not survive a
-// power cut, which costs recovery time only.
+// write stores c in the older slot. Its claims may not survive a power cut,
+// which costs recovery time only.
 func (k *ckptFile) write(c checkpoint) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -147,8 +150,12 @@ func (k *ckptFile) write(c checkpoint) error {
 }
 
 func (k *ckptFile) put(c checkpoint) error {
+	if err := k.sync(); err != nil {
+		return err
+	}
 	k.seq++
 	c.seq = k.seq
+	k.dirty = true
 	b := make([]byte, ckptBytes)
 	c.encode(b)
 	if _, err := k.f.WriteAt(b, int64(k.seq%2)*ckptSlot); err != nil {
@@ -166,10 +173,21 @@ func (k *ckptFile) commit(c checkpoint) error {
 		if err := k.put(c); err != nil {
 			return err
 		}
-		if err := k.f.SyncData(); err != nil {
-			return fmt.Errorf("sync checkpoint: %w", err)
+		if err := k.sync(); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+func (k *ckptFile) sync() error {
+	if !k.dirty {
+		return nil
+	}
+	if err := k.f.SyncData(); err != nil {
+		return fmt.Errorf("sync checkpoint: %w", err)
+	}
+	k.dirty = false
 	return nil
 }
 

@@ -22,6 +22,7 @@ type sample struct {
 	mem  *vfs.Mem
 	want map[QueueID][]string
 	keys map[string]string // key to body
+	few  bool              // check a part of the keys only
 }
 
 func makeSample(t *testing.T, clean bool) *sample {
@@ -87,6 +88,9 @@ func (s *sample) check(st *Store, t *testing.T) error {
 		}
 	}
 	for key, body := range s.keys {
+		if s.few && !strings.HasSuffix(key, "3") {
+			continue
+		}
 		n := 0
 		for _, topic := range []string{"T0", "T1"} {
 			got, err := st.QueryKey(t.Context(), topic, key, 10, 0, 1<<60)
@@ -137,6 +141,7 @@ func TestBitFlips(t *testing.T) {
 		if err := s.clone().open(t); err != nil {
 			t.Fatalf("unspoilt: %v", err)
 		}
+		s.few = true
 		found, harmless := 0, 0
 		for _, name := range s.mem.Files() {
 			in, err := s.mem.Stat(name)

@@ -37,6 +37,7 @@ type recovery struct {
 	seg     *segment // holds end
 	stamp   int64
 	dropped int64 // bytes behind the end that were cleared
+	framed  bool  // a frame was found
 	repairs []Repair
 	redo    map[int64]bool // segments whose indexes are void after a repair
 }
@@ -183,6 +184,9 @@ func (r *recovery) claims(first int) error {
 			return err
 		}
 	}
+	if !r.framed && !r.hasCk {
+		return r.foreign(r.segs.list[first])
+	}
 	return nil
 }
 
@@ -192,24 +196,19 @@ func (r *recovery) claimsOf(g *segment, pos int64) error {
 		return fmt.Errorf("open log file: %w", err)
 	}
 	defer r.files.put(h)
-	found := false
 	for s := scanFrames(g.frames(h.f), pos); ; {
 		more, err := s.next()
 		if err != nil {
 			return err
 		}
 		if !more {
-			break
+			return nil
 		}
 		if !s.gap && s.frame.start >= g.base && s.frame.end() <= g.end() {
 			r.claim(&s.frame)
-			found = true
+			r.framed = true
 		}
 	}
-	if !found && !r.hasCk {
-		return r.foreign(g, h.f)
-	}
-	return nil
 }
 
 func (r *recovery) claim(f *frame) {
@@ -221,12 +220,13 @@ func (r *recovery) claim(f *frame) {
 
 // foreign refuses, when there is no checkpoint either, a log without frames:
 // it is another broker's, and taking it for a torn end would wipe it.
-func (r *recovery) foreign(g *segment, f vfs.File) error {
+func (r *recovery) foreign(g *segment) error {
+	path := r.segs.logPath(g.base)
 	var head [blankHead]byte
-	if _, err := f.ReadAt(head[:], 0); err != nil || allZero(head[:]) {
-		return nil
+	if _, err := r.files.readAt(path, head[:], 0); err != nil || allZero(head[:]) {
+		return nil //nolint:nilerr // too short to hold anything
 	}
-	return fmt.Errorf("%s holds messages but was not written by this store: import it instead of opening it", f.Name())
+	return fmt.Errorf("%s holds messages but was not written by this store: import it instead of opening it", path)
 }
 
 // walk checks the log from the checkpoint to its end.

@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 
 	"github.com/orderlymq/orderly/internal/msg"
 )
-
-func isNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // setAside copies a damaged range into a file of its own. If all its records are
 // readable and only their check sums are lost, it gets new ones; otherwise hole

@@ -81,7 +81,6 @@ type verify struct {
 	out   Verification
 	next  map[QueueID]int64 // next offset of each queue, as far as seen
 	stamp int64
-	at    int64 // end of the segment before
 
 	// Of the segment under way:
 	units map[QueueID][]memExtent

@@ -19,7 +19,6 @@ type writer struct {
 	framePos int64 // next frame slot
 	slot     [slotSize]byte
 	marks    []floorEntry
-	failed   bool // the log is fenced
 }
 
 func (w *writer) run() {
