@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -23,6 +24,13 @@ const (
 	stopLimit  = 10 * time.Second
 )
 
+// The server's configuration: small log files, for after a kill the rest of the
+// file being written is read through.
+const (
+	confName = "broker.conf"
+	conf     = "mappedFileSizeCommitLog=16777216\n"
+)
+
 // Run plays the whole story and returns its proof. An error means that it
 // could not be played to its end; a broken contract is no error but a proof
 // that is not OK.
@@ -36,6 +44,9 @@ func Run(ctx context.Context, o Options) (Proof, error) {
 		return Proof{}, fmt.Errorf("demo: %w", err)
 	}
 	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, confName), []byte(conf), 0o600); err != nil {
+		return Proof{}, fmt.Errorf("demo: %w", err)
+	}
 	rec, err := record.New(ctx, nil)
 	if err != nil {
 		return Proof{}, err
@@ -118,7 +129,7 @@ func (s *story) faultOf(name string) Fault {
 func (s *story) startServer(ctx context.Context, namesrv, broker string) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	server, err := proc.StartServer(ctx, s.Self, namesrv, broker, s.dir)
+	server, err := proc.StartServer(ctx, s.Self, namesrv, broker, filepath.Join(s.dir, "data"), "--config", filepath.Join(s.dir, confName))
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
