@@ -66,12 +66,20 @@ func (r *recovery) settleSegment(g *segment, clean bool) error {
 	return log.SyncData()
 }
 
-// clear writes zeros over whatever is not zero in a range.
+// clear writes zeros over whatever is not zero in a range. Holes, which most of
+// a segment is that is not full, are not read.
 func (r *recovery) clear(f vfs.File, from, to int64) error {
 	buf := make([]byte, 256*kib)
 	for at := from; at < to; {
 		if err := r.ctx.Err(); err != nil {
 			return err
+		}
+		var err error
+		if at, err = vfs.NextData(f, at); err != nil {
+			return err
+		}
+		if at >= to {
+			return nil
 		}
 		n, err := f.ReadAt(buf[:min(int64(len(buf)), to-at)], at)
 		if err != nil && !errors.Is(err, io.EOF) {

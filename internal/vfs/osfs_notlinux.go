@@ -10,4 +10,6 @@ func syncData(f *os.File) error { return f.Sync() }
 
 func allocate(*os.File, int64, int64) error { return ErrUnsupported }
 
+func nextData(_ osFile, off int64) (int64, error) { return off, nil }
+
 func bootID() string { return "" }

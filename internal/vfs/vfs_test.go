@@ -277,3 +277,34 @@ func TestFaults(t *testing.T) {
 	f.Reset()
 	ok(t, f.Remove("/x"))
 }
+
+// TestNextDataSkipsZerosOnly: whatever the file system tells of holes, nothing
+// that was written lies in what is skipped.
+func TestNextDataSkipsZerosOnly(t *testing.T) {
+	for name, fs := range map[string]vfs.FS{"os": vfs.OS(), "mem": vfs.NewMem()} {
+		dir := "/d"
+		if name == "os" {
+			dir = t.TempDir()
+		}
+		if err := fs.MkdirAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		f, err := fs.Create(dir + "/sparse")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		const size, data = 8 << 20, 5<<20 + 17
+		if err := f.Truncate(size); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteAt([]byte("x"), data); err != nil {
+			t.Fatal(err)
+		}
+		for off, most := range map[int64]int64{0: data, data: data, data + 1: size, size: size} {
+			if got, err := vfs.NextData(f, off); err != nil || got < off || got > most {
+				t.Errorf("%s: from %d to %d, %v; want at most %d", name, off, got, err, most)
+			}
+		}
+	}
+}
