@@ -7,10 +7,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"runtime/pprof"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,6 +30,8 @@ type app struct {
 	stdout, stderr io.Writer
 	logFormat      string
 	logLevel       string
+	cpuProfile     string
+	stopProfile    func() error
 }
 
 // Main runs the command that args name and returns the exit status. ctx ends
@@ -39,7 +43,11 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	if err := root.ExecuteContext(ctx); err != nil {
+	err := root.ExecuteContext(ctx)
+	if a.stopProfile != nil {
+		err = errors.Join(err, a.stopProfile())
+	}
+	if err != nil {
 		fmt.Fprintf(stderr, "orderly: %s\n", strings.TrimPrefix(err.Error(), "orderly: "))
 		return exitFailed
 	}
@@ -58,11 +66,15 @@ func (a *app) root() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&a.logFormat, "log-format", "text", "form of the log on stderr: text or json")
 	root.PersistentFlags().StringVar(&a.logLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")
+	root.PersistentFlags().StringVar(&a.cpuProfile, "cpu-profile", "", "file for a CPU profile of this process, written when it ends")
+	_ = root.PersistentFlags().MarkHidden("cpu-profile")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.startProfile() }
 	root.AddCommand(
 		a.serverCommand(), a.namesrvCommand(), a.brokerCommand(),
 		a.sendCommand(), a.consumeCommand(),
 		a.topicCommand(), a.groupCommand(), a.storeCommand(),
 		a.demoCommand(), a.demoConsumerCommand(),
+		a.benchCommand(),
 		a.versionCommand(),
 	)
 	return root
@@ -82,6 +94,25 @@ func (a *app) logger() (*slog.Logger, error) {
 		return slog.New(slog.NewJSONHandler(a.stderr, opts)), nil
 	}
 	return nil, fmt.Errorf("--log-format %q: use text or json", a.logFormat)
+}
+
+// startProfile begins the CPU profile that was asked for.
+func (a *app) startProfile() error {
+	if a.cpuProfile == "" {
+		return nil
+	}
+	f, err := os.Create(a.cpuProfile)
+	if err != nil {
+		return fmt.Errorf("--cpu-profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return errors.Join(fmt.Errorf("--cpu-profile: %w", err), f.Close())
+	}
+	a.stopProfile = func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}
+	return nil
 }
 
 // isTerminal reports whether w shows things to a person.

@@ -156,5 +156,8 @@ func (p *Process) Exited() error {
 	}
 }
 
+// PID is the child's process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Log is the last part of the child's standard error.
 func (p *Process) Log() string { return p.log.String() }
