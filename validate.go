@@ -5,6 +5,7 @@ package orderly
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"time"
 
@@ -100,7 +101,7 @@ func (c ProducerConfig) complete(request time.Duration) (ProducerConfig, error) 
 	f.notNegative("AttemptTimeout", c.AttemptTimeout)
 	f.within("MaxStoppedKeys", c.MaxStoppedKeys, 1, 1<<30)
 	f.within("MaxPending", c.MaxPending, 1, 1<<30)
-	f.within("MaxPendingBytes", c.MaxPendingBytes, 1, 1<<40)
+	f.within("MaxPendingBytes", c.MaxPendingBytes, 1, math.MaxInt)
 	f.within("MaxMessageSize", c.MaxMessageSize, 1, 15<<20)
 	switch c.Lane {
 	case LaneOfTopic, LaneOrderly, LaneJavaString, LaneGoFNV:
