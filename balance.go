@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -24,6 +25,7 @@ const (
 func (m *member) balance(ctx context.Context) {
 	timer := time.NewTimer(balanceEvery)
 	defer timer.Stop()
+	fails := 0
 	for {
 		select {
 		case <-ctx.Done():
@@ -33,17 +35,28 @@ func (m *member) balance(ctx context.Context) {
 		}
 		queues, err := m.assignment(ctx)
 		wait := balanceEvery
+		fails++
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			m.log.Debug("assignment unknown; the queues stay as they are", "err", err)
+			m.log.Log(ctx, stubborn(fails), "assignment unknown; the queues stay as they are", "err", err)
 			wait = balanceRetry
 		default:
+			fails = 0
 			m.do(func() { m.assign(queues) })
 		}
 		timer.Reset(wait)
 	}
+}
+
+// stubborn is the level at which the fails-th failure in a row is worth a line:
+// one may happen, but who waits for long shall see why.
+func stubborn(fails int) slog.Level {
+	if fails%30 == 3 {
+		return slog.LevelWarn
+	}
+	return slog.LevelDebug
 }
 
 // assignment is the member's share of the queues of all its topics.

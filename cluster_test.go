@@ -53,13 +53,17 @@ func newRealCluster(t *testing.T) *realCluster {
 	return r
 }
 
-func (r *realCluster) startBroker() {
+func (r *realCluster) startBroker() { r.startBrokerWith(func(*brokerd.Config) {}) }
+
+func (r *realCluster) startBrokerWith(change func(*brokerd.Config)) {
 	r.t.Helper()
-	b, err := brokerd.New(brokerd.Config{
+	cfg := brokerd.Config{
 		ListenAddr: brokerHost + ":10911", AdvertiseAddr: brokerHost + ":10911", NameServers: []string{"ns:9876"},
 		Dir: r.dir, SegmentSize: 1 << 20,
 		Listen: r.net.Host(brokerHost).Listen, Dial: r.net.Host(brokerHost).Dial, Logger: testLogger("broker-a"),
-	})
+	}
+	change(&cfg)
+	b, err := brokerd.New(cfg)
 	must(r.t, err)
 	must(r.t, b.Start(context.Background()))
 	r.b = b

@@ -35,6 +35,8 @@ type lane struct {
 	bound atomic.Int64
 	// held is set while the lock is asked for again on a new link.
 	held atomic.Bool
+	// refused counts pulls in a row that the broker did not serve.
+	refused atomic.Int32
 
 	// Owned by the lane's goroutine.
 	running  map[order.LaneToken]context.CancelCauseFunc
@@ -216,7 +218,11 @@ func (l *lane) pullEvent(offset int64, ans pullAnswer, err error) order.LaneEven
 		l.log.Warn("the broker has given the queue to another member", "err", err)
 		return order.LaneEvent{Kind: order.LaneLost}
 	case err != nil:
-		l.log.Debug("pull failed", "offset", offset, "err", err)
+		level := slog.LevelDebug
+		if _, refused := errors.AsType[*BrokerError](err); refused { // it answers, and does not serve this
+			level = stubborn(int(l.refused.Add(1)))
+		}
+		l.log.Log(l.m.c.ctx, level, "pull failed; trying again", "offset", offset, "err", err)
 		return order.LaneEvent{Kind: order.LanePullFailed, Delay: ans.retry}
 	case ans.moved && offset >= ans.min && offset <= ans.max:
 		// The offset is fine and the broker still wants another one: an
@@ -226,6 +232,7 @@ func (l *lane) pullEvent(offset int64, ans pullAnswer, err error) order.LaneEven
 	case ans.moved:
 		return order.LaneEvent{Kind: order.LanePullMoved, Offset: ans.min, Next: ans.max}
 	}
+	l.refused.Store(0)
 	entries, err := l.entries(ans.body)
 	if err != nil {
 		l.log.Error("cannot read the broker's answer; trying again", "offset", offset, "err", err)
