@@ -117,8 +117,8 @@ func (c *Client) Queues(ctx context.Context, topic string) ([]Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	queues, _, err := writable(topic, r)
-	return queues, err
+	queues, _, err := r.writable(topic)
+	return slices.Clone(queues), err
 }
 
 // Close ends all consumers as if their contexts ended, closes producers (they

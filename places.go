@@ -47,7 +47,7 @@ func (p *places) list(ctx context.Context, topic string) ([]Queue, error) {
 
 // pin keeps the list of r, unless r says itself what the list is.
 func (p *places) pin(topic string, r *topicRoute) ([]Queue, error) {
-	queues, ordered, err := writable(topic, r)
+	queues, ordered, err := r.writable(topic)
 	if err != nil {
 		return nil, err
 	}
@@ -138,19 +138,11 @@ func (p *places) spread(ctx context.Context, topic string) ([]Queue, bool, error
 	if err != nil {
 		return nil, false, err
 	}
-	queues, ordered, err := writable(topic, r)
+	queues, ordered, err := r.writable(topic)
 	if err == nil && len(queues) == 0 {
 		err = fmt.Errorf("%w: %s", ErrNoQueue, topic)
 	}
 	return queues, ordered, err
-}
-
-func writable(topic string, r *topicRoute) (queues []Queue, ordered bool, err error) {
-	list, err := r.route.Publishable(topic)
-	if err != nil {
-		return nil, false, fmt.Errorf("orderly: %w", err)
-	}
-	return fromRoute(list.Queues), list.Ordered, nil
 }
 
 func fromRoute(list []route.MessageQueue) []Queue {

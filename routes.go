@@ -13,10 +13,33 @@ import (
 	"github.com/orderlymq/orderly/internal/route"
 )
 
-// topicRoute is what a name server said about a topic.
+// topicRoute is what a name server said about a topic. It does not change.
 type topicRoute struct {
 	route   route.TopicRoute
 	pretend bool // made up from the template of created topics
+
+	once sync.Once // guards list, which every send asks for
+	list publishable
+}
+
+// publishable is the queues that may be sent to, not to be changed.
+type publishable struct {
+	queues  []Queue
+	ordered bool
+	err     error
+}
+
+// writable works out the queues of topic to send to.
+func (r *topicRoute) writable(topic string) (queues []Queue, ordered bool, err error) {
+	r.once.Do(func() {
+		list, err := r.route.Publishable(topic)
+		if err != nil {
+			r.list.err = fmt.Errorf("orderly: %w", err)
+			return
+		}
+		r.list = publishable{queues: fromRoute(list.Queues), ordered: list.Ordered}
+	})
+	return r.list.queues, r.list.ordered, r.list.err
 }
 
 // laneInfo is how the keys of a topic find their queue; zero: not told.

@@ -98,18 +98,18 @@ func middle[R any](runs []R, rate func(R) float64) R {
 
 // Print writes the tables.
 func (r AllResult) Print(w io.Writer) {
-	t := newTable("disk", "what", "messages/s", "p50", "p99", "max", "raw sync", "order broken", "server CPU/message", "resident", "ready")
+	t := newTable("disk", "what", "messages/s", "p50", "p99", "max", "raw sync", "order broken", "client CPU", "server CPU", "resident", "ready")
 	for _, s := range r.Sends {
 		raw := "-"
 		if s.RawSyncUS > 0 {
 			raw = micros(s.RawSyncUS)
 		}
 		t.row(s.Server.Disk, s.what(), whole(s.PerSecond), micros(s.Latency.P50), micros(s.Latency.P99), micros(s.Latency.Max), raw,
-			s.OutOfOrder, micros(s.Server.CPUPerMessage), mib(s.Server.RSS), fmt.Sprintf("%.0f ms", s.Server.ReadyMS))
+			s.OutOfOrder, micros(s.ClientCPU), micros(s.Server.CPUPerMessage), mib(s.Server.RSS), fmt.Sprintf("%.0f ms", s.Server.ReadyMS))
 	}
 	for _, d := range r.Drains {
 		t.row(d.Server.Disk, fmt.Sprintf("drain of %d, ordered by %s, first after %.0f ms", d.Received, d.Order, d.FirstMessage*1000),
-			whole(d.PerSecond), "-", "-", "-", "-", d.OutOfOrder, micros(d.Server.CPUPerMessage), mib(d.Server.RSS), fmt.Sprintf("%.0f ms", d.Server.ReadyMS))
+			whole(d.PerSecond), "-", "-", "-", "-", d.OutOfOrder, micros(d.ClientCPU), micros(d.Server.CPUPerMessage), mib(d.Server.RSS), fmt.Sprintf("%.0f ms", d.Server.ReadyMS))
 	}
 	t.print(w)
 	r.Store.Print(w)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/orderlymq/orderly"
@@ -27,7 +28,8 @@ type DrainResult struct {
 	Body   int    `json:"body"`
 	Queues int    `json:"queues"`
 	load.DrainResult
-	FillPerSecond float64 `json:"fill_per_second"` // in batches, to store what is drained
+	FillPerSecond float64 `json:"fill_per_second"`           // in batches, to store what is drained
+	ClientCPU     float64 `json:"client_cpu_us_per_message"` // of this process
 	Server        Server  `json:"server"`
 }
 
@@ -50,7 +52,7 @@ func (s *server) drain(ctx context.Context, o DrainOptions) (DrainResult, error)
 		return DrainResult{}, err
 	}
 	filled := time.Since(began)
-	before := s.usage()
+	before, own := s.usage(), usageOf(os.Getpid())
 	drained, err := load.Drain(ctx, s.client, load.DrainOptions{
 		Topic: o.Topic, Group: o.Topic + "-drain", Order: o.Order, Count: o.Count, Limit: o.Limit,
 	})
@@ -59,7 +61,7 @@ func (s *server) drain(ctx context.Context, o DrainOptions) (DrainResult, error)
 	}
 	return DrainResult{
 		Order: OrderName(o.Order), Keys: o.Keys, Body: o.Body, Queues: o.Queues, DrainResult: drained,
-		FillPerSecond: round2(float64(o.Count) / filled.Seconds()), Server: s.figures(before, drained.Received),
+		FillPerSecond: round2(float64(o.Count) / filled.Seconds()), ClientCPU: own.since(drained.Received), Server: s.figures(before, drained.Received),
 	}, nil
 }
 
@@ -90,5 +92,6 @@ func (r DrainResult) Print(w io.Writer) {
 	fmt.Fprintf(w, "  %.0f messages/s (%d in %.2f s), first message after %.3f s, stored at %.0f/s\n",
 		r.PerSecond, r.Received, r.Seconds, r.FirstMessage, r.FillPerSecond)
 	fmt.Fprintf(w, "  missing %d, repeated %d, out of order %d\n", r.Missing, r.Repeated, r.OutOfOrder)
+	printClient(w, r.ClientCPU)
 	r.Server.print(w)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/orderlymq/orderly/bench/load"
@@ -28,6 +29,7 @@ type SendResult struct {
 	// RawSyncUS is a write of the body and an fdatasync of the same disk, just
 	// before and just after the run, in the middle; 0 if nothing waits for it.
 	RawSyncUS float64 `json:"raw_sync_us"`
+	ClientCPU float64 `json:"client_cpu_us_per_message"` // of this process
 	Server    Server  `json:"server"`
 }
 
@@ -56,14 +58,14 @@ func (s *server) send(ctx context.Context, o SendOptions) (SendResult, error) {
 	if err != nil {
 		return SendResult{}, err
 	}
-	before := s.usage()
+	before, own := s.usage(), usageOf(os.Getpid())
 	sent, err := load.Send(ctx, s.client, o.SendOptions)
 	if err != nil {
 		return SendResult{}, err
 	}
 	r := SendResult{
 		Senders: o.Senders, InFlight: max(o.InFlight, 1), Keys: o.Keys, Body: o.Body, Queues: o.Queues,
-		SendResult: sent, Server: s.figures(before, sent.Messages),
+		SendResult: sent, ClientCPU: own.since(sent.Messages), Server: s.figures(before, sent.Messages),
 	}
 	after, err := s.rawSync(ctx, o.Body)
 	r.RawSyncUS = round2((raw + after) / 2)
@@ -101,7 +103,14 @@ func (r SendResult) Print(w io.Writer) {
 	if r.RawSyncUS > 0 {
 		fmt.Fprintf(w, "  raw write and fdatasync of the same disk: %s\n", micros(r.RawSyncUS))
 	}
+	printClient(w, r.ClientCPU)
 	r.Server.print(w)
+}
+
+func printClient(w io.Writer, cpu float64) {
+	if cpu > 0 {
+		fmt.Fprintf(w, "  client: CPU %.1f us a message\n", cpu)
+	}
 }
 
 func (r SendResult) title() string {

@@ -36,6 +36,15 @@ func usageOf(pid int) usage {
 	return u
 }
 
+// since is the microseconds of CPU that this process has used since u, for each
+// of n messages.
+func (u usage) since(n int64) float64 {
+	if n == 0 {
+		return 0
+	}
+	return round2(float64((usageOf(os.Getpid()).cpu - u.cpu).Microseconds()) / float64(n))
+}
+
 // statusBytes reads a line such as "VmRSS:     1234 kB".
 func statusBytes(b []byte, name string) int64 {
 	for line := range strings.Lines(string(b)) {
