@@ -14,6 +14,9 @@ import (
 //
 // Numbers are varints, signed ones zigzag; strings, lists and maps are
 // preceded by their length. Maps are in order of their keys.
+//
+// What is written is shared with readers and other writers: only a reading
+// coder may store anything through the pointers it is shown.
 type coder struct {
 	reading bool
 	buf     []byte // written so far, or still to be read

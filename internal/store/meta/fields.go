@@ -125,7 +125,9 @@ func (x *coder) attempts(p *[]Attempt) {
 		gap := a.Offset - last
 		signed(x, &gap)
 		signed(x, &a.Count)
-		a.Offset = last + gap
+		if x.reading {
+			a.Offset = last + gap
+		}
 		last = a.Offset
 	})
 }
