@@ -161,8 +161,28 @@ func benchRaw(b *testing.B, size int, sync bool) {
 }
 
 // BenchmarkRawSync is what one synced append costs at least: a write and a sync
-// of one file, or of two side by side.
+// of one file, two writes to regions of one file and a sync, or two files side by
+// side.
 func BenchmarkRawSync(b *testing.B) {
+	b.Run("regions=2", func(b *testing.B) {
+		const room = 64 * mib
+		f := rawFiles(b, 1, room)[0]
+		buf := make([]byte, kib)
+		at, frameAt := int64(0), int64(room/2)
+		for b.Loop() {
+			if _, err := f.WriteAt(buf, at); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := f.WriteAt(buf[:slotSize], frameAt); err != nil {
+				b.Fatal(err)
+			}
+			if err := f.SyncData(); err != nil {
+				b.Fatal(err)
+			}
+			at = (at + kib) % (room/2 - kib)
+			frameAt = room/2 + (frameAt-room/2+slotSize)%(room/2-kib)
+		}
+	})
 	for _, files := range []int{1, 2} {
 		b.Run(fmt.Sprintf("files=%d", files), func(b *testing.B) {
 			const room = 64 * mib
@@ -226,9 +246,11 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkIntegrity compares the two ways to protect a record: frames in a
-// side file (two syncs side by side, a check sum over the batch), and a check in
-// each record (one sync, a check sum and a property for each message).
+// BenchmarkIntegrity compares the processor's part of the two ways to protect a
+// record: a frame with a check sum over the batch, and a check in each record (a
+// check sum and a property for each message). The disk's part is in
+// BenchmarkRawSync: frames in a side file (files=2), frames in the log's own file
+// (regions=2), no frames (files=1).
 func BenchmarkIntegrity(b *testing.B) {
 	m := message("BenchTopic", 0, kilobyte, "KEYS", "k", "TAGS", "t")
 	b.Run("frame/cpu", func(b *testing.B) {

@@ -37,7 +37,7 @@ type core struct {
 	pos struct{ assigned, written, synced, committed, dispatched atomic.Int64 }
 
 	mu       sync.Mutex
-	mark     syncMark // matches pos.synced, with its place in the frame file
+	mark     syncMark // matches pos.synced, with its place among the frames
 	fenced   *fenceError
 	stamp    int64 // newest store time given out; moved by the writer
 	diskLow  atomic.Bool

@@ -14,11 +14,11 @@
 // # How it works
 //
 // All messages of all topics go to one commit log in Apache RocketMQ's record
-// format and file naming. Beside it stands, per log file, a file of frames: one
-// frame for each batch that was written, with a check sum over the batch. The
-// queue index (offset in a queue to place in the log) and the key index are
-// derived from the log and rebuilt when they are missing or wrong. docs/format
-// describes every file byte by byte.
+// format and file naming. Behind the records of each log file, in the same file,
+// stand frames: one for each batch that was written, with a check sum over the
+// batch. The queue index (offset in a queue to place in the log) and the key
+// index are derived from the log and rebuilt when they are missing or wrong.
+// docs/format describes every file byte by byte.
 //
 // One goroutine writes. A message passes these stages, each visible in
 // Positions:

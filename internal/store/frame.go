@@ -8,8 +8,8 @@ import (
 )
 
 // A frame describes one batch as it was written to the log: where, how long,
-// and a check sum over its bytes. Frames stand in a side file per segment, in
-// slots of slotSize bytes, in log order. Byte layout: docs/format/frames.md.
+// and a check sum over its bytes. Frames stand behind their segment, in the same
+// file, in slots of slotSize bytes, in log order. Byte layout: docs/format/commitlog.md.
 type frame struct {
 	kind    frameKind
 	slots   uint16 // length in slots; slots after the first hold extra entries

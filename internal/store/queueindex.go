@@ -39,7 +39,7 @@ type runHead struct {
 // frameRef names the last frame of a range, so that an index that belongs to
 // another log is told from one that is behind.
 type frameRef struct {
-	pos int64 // in the frame file
+	pos int64 // behind the segment
 	crc uint32
 }
 
