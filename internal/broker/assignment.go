@@ -12,6 +12,7 @@ import (
 	"github.com/orderlymq/orderly/internal/route"
 	"github.com/orderlymq/orderly/internal/wire"
 	"github.com/orderlymq/orderly/internal/wire/body"
+	"github.com/orderlymq/orderly/internal/wire/header"
 )
 
 // rejoinTime is how long the queues of a named member that is away go home when
@@ -36,10 +37,10 @@ func (b *Broker) queryAssignment(r request) {
 	for i := range queues {
 		queues[i] = route.MessageQueue{Topic: req.Topic, Broker: b.cfg.Name, Queue: int32(i)}
 	}
-	mine := queues
+	mine, strategy := queues, ""
 	if req.MessageModel != body.Broadcasting {
 		var err error
-		if mine, err = g.assign(req.ClientID, req.StrategyName, queues); err != nil {
+		if mine, strategy, err = g.assign(req.ClientID, req.StrategyName, queues); err != nil {
 			r.fail(wire.SystemError, err.Error())
 			return
 		}
@@ -48,13 +49,18 @@ func (b *Broker) queryAssignment(r request) {
 	for i, q := range mine {
 		out.Assignments[i] = body.QueueAssignment{Queue: b.queueName(q.Topic, q.Queue), Mode: body.ModePull}
 	}
-	r.okBody(out.Encode())
+	resp := wire.NewResponse(r.cmd, wire.Success, "")
+	resp.Body = out.Encode()
+	if strategy != "" {
+		resp.Ext.Set(header.ExtStrategy, strategy)
+	}
+	r.reply(resp)
 }
 
-// assign returns the queues of one client. The sticky strategy is used while
-// every member is ours; a stock member works its share out by the classic one,
-// so all must.
-func (g *group) assign(client, strategy string, queues []route.MessageQueue) ([]route.MessageQueue, error) {
+// assign returns the queues of one client, and by which strategy. The sticky one
+// is used while every member is ours; a stock member works its share out by the
+// classic one, so all must.
+func (g *group) assign(client, strategy string, queues []route.MessageQueue) ([]route.MessageQueue, string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	members := g.leases.Members(nil)
@@ -64,18 +70,25 @@ func (g *group) assign(client, strategy string, queues []route.MessageQueue) ([]
 		ids[i] = m.Client
 		ours = ours && m.Session != 0
 	}
+	for _, h := range g.leases.Holders(nil) { // a stock one that is away may come back
+		ours = ours && (h.Client == "" || h.Session != 0)
+	}
 	ids = slices.Compact(ids)
 	if strategy == rebalance.NameSticky {
-		if ours && len(ids) == len(members) {
-			return g.sticky(members, queues)[client], nil
+		switch {
+		case !slices.Contains(ids, client):
+			return nil, "", fmt.Errorf("client %s is no member of group %s", client, g.name)
+		case ours && len(ids) == len(members) && len(queues) > 0:
+			return g.sticky(members, queues)[client], strategy, nil
 		}
 		strategy = rebalance.NameAverage
 	}
 	s, err := rebalance.ByName(strategy)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return s.Allocate(g.name, client, queues, ids)
+	mine, err := s.Allocate(g.name, client, queues, ids)
+	return mine, s.Name(), err
 }
 
 // stickyState is what the sticky strategy remembers of one topic: who was given
@@ -104,7 +117,7 @@ func (g *group) sticky(members []order.Member, queues []route.MessageQueue) map[
 	}
 	var ids []string
 	named := map[string]string{} // member name: client id
-	for _, m := range members {
+	for _, m := range g.wanting(members) {
 		if g.b.clock.now() < st.idle[m.Client] {
 			continue
 		}
@@ -124,6 +137,24 @@ func (g *group) sticky(members []order.Member, queues []route.MessageQueue) map[
 	st.remember(members, shares)
 	g.mean(members, shares)
 	return shares
+}
+
+// wanting leaves out the members that are to get no queue: those that are
+// closing, and those whose link is gone and whose successor of the same name is
+// here already. g.mu is held.
+func (g *group) wanting(members []order.Member) []order.Member {
+	closing, here := map[string]bool{}, map[string]bool{}
+	for _, l := range g.members.links {
+		closing[l.client] = closing[l.client] || l.closing
+	}
+	for _, m := range members {
+		if m.Name != "" && m.Links > 0 {
+			here[m.Name] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(members), func(m order.Member) bool {
+		return closing[m.Client] || m.Links == 0 && here[m.Name]
+	})
 }
 
 // mean tells the table whose the queues are; it says when one is not locked in

@@ -47,7 +47,7 @@ func TestRollingRestartMovesEachQueueTwice(t *testing.T) {
 		join := func(client, name string) {
 			p := r.connect(client)
 			p.language = wire.LanguageGo
-			resp := p.beat(client, "G", "T", "*", header.ExtSession, header.SessionNew, header.ExtMember, name)
+			resp := p.beat(client, "G", "T", "*", header.ExtSession, header.SessionNew, header.ExtMember, "G="+name)
 			var s header.Session
 			if err := s.Decode(resp.Ext); err != nil {
 				t.Fatal(err)
@@ -108,11 +108,11 @@ func TestMemberNameIsTakenOnce(t *testing.T) {
 	r := newRig(t, nil)
 	p, q := r.connect("one"), r.connect("two")
 	p.createTopic("T", 1, "+message.type=FIFO")
-	p.beat("c1", "G", "T", "*", header.ExtSession, header.SessionNew, header.ExtMember, "worker-1")
+	p.beat("c1", "G", "T", "*", header.ExtSession, header.SessionNew, header.ExtMember, "G=worker-1")
 	data := (&body.HeartbeatData{ClientID: "c2", Consumers: []body.ConsumerData{{GroupName: "G", MessageModel: body.Clustering}}}).Encode()
-	resp := q.want(wire.IllegalOperation, wire.ReqHeartBeat, nil, data, header.ExtSession, header.SessionNew, header.ExtMember, "worker-1")
-	if resp.Remark == "" {
-		t.Error("a refusal without a reason")
+	resp := q.want(wire.Success, wire.ReqHeartBeat, nil, data, header.ExtSession, header.SessionNew, header.ExtMember, "G=worker-1")
+	if taken := resp.Ext.Value(header.ExtTaken); taken != "G=c1" {
+		t.Errorf("taken by %q", taken)
 	}
 	if ids := p.consumers("G"); len(ids) != 1 {
 		t.Errorf("members %v", ids)
@@ -159,4 +159,57 @@ func TestAssignmentNotLockedPassesOn(t *testing.T) {
 			t.Errorf("after the idle time: %v", now)
 		}
 	})
+}
+
+// TestClosingMemberGetsNoQueue: what a closing member gives back goes to others
+// at once, although it is still a member.
+func TestClosingMemberGetsNoQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.connect("tool").createTopic("T", 4, "+message.type=FIFO")
+		members := map[string]*peer{"c1": r.connect("one"), "c2": r.connect("two")}
+		for client, p := range members {
+			p.openSession(client, "G", "T")
+		}
+		for q, client := range shares(t, members, 4) {
+			members[client].lock(client, "G", "T", q)
+		}
+		unlock := &body.LockBatch{ConsumerGroup: "G", ClientID: "c1", Queues: []body.MessageQueue{{Topic: "T", BrokerName: "broker-a", QueueID: 0}}}
+		members["c1"].want(wire.Success, wire.ReqUnlockBatchMQ, nil, unlock.Encode(), header.ExtSession, members["c1"].token(), header.ExtClosing, "1")
+		for q, client := range shares(t, members, 4) {
+			if client != "c2" {
+				t.Errorf("queue %d is for %s", q, client)
+			}
+		}
+		members["c1"].want(wire.Success, wire.ReqUnregisterClient, &header.UnregisterClient{ClientID: "c1", ConsumerGroup: "G"}, nil)
+		members["c1"].beat("c1", "G", "T", "*") // it comes back on the same connection
+		count := map[string]int{}
+		for _, client := range shares(t, members, 4) {
+			count[client]++
+		}
+		if count["c1"] != 2 {
+			t.Errorf("shares %v", count)
+		}
+	})
+}
+
+// TestStickyOnlyAmongOurs: the answer says by which strategy it was made, and a
+// stock member makes it a classic one.
+func TestStickyOnlyAmongOurs(t *testing.T) {
+	r := newRig(t, nil)
+	p, q := r.connect("one"), r.connect("two")
+	p.createTopic("T", 2, "+message.type=FIFO")
+	p.openSession("c1", "G", "T")
+	req := body.QueryAssignment{Topic: "T", ConsumerGroup: "G", ClientID: "c1", StrategyName: "ORDERLY_STICKY", MessageModel: body.Clustering}
+	ask := func(want string) {
+		t.Helper()
+		if got := p.want(wire.Success, wire.ReqQueryAssignment, nil, req.Encode()).Ext.Value(header.ExtStrategy); got != want {
+			t.Errorf("strategy %q, want %q", got, want)
+		}
+	}
+	ask("ORDERLY_STICKY")
+	q.beat("stock", "G", "T", "*")
+	ask("AVG")
+	req.ClientID = "stranger"
+	p.want(wire.SystemError, wire.ReqQueryAssignment, nil, req.Encode())
 }

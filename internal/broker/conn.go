@@ -41,10 +41,10 @@ type conn struct {
 	dropped bool // nothing more of it is to be applied
 
 	// What follows belongs to the handlers, one at a time.
-	client  string      // client id, once a heartbeat or lock named it
-	session order.Token // 0: a stock client
-	member  string      // name that outlives the process, if it has one
-	known   bool        // a heartbeat, lock or pull has been seen
+	client  string            // client id, once a heartbeat or lock named it
+	session order.Token       // 0: a stock client
+	names   map[string]string // by group: the member's name that outlives the process, if it has one
+	known   bool              // a heartbeat, lock or pull has been seen
 	touched map[string]*group
 	unsure  map[string]*group // tables in which a commit of this link waits
 

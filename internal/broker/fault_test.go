@@ -227,7 +227,7 @@ func nonsense(rng *rand.Rand, code int32) *wire.Command {
 		"producerGroup", "defaultTopic", "defaultTopicQueueNums", "bornTimestamp", "flag", "properties", "batch", "delayLevel", "oSession", "oEpoch",
 		"oRanges", "oAttempts", "oLane", "oPing", "oAck", "clientID", "clientId", "key", "maxNum", "beginTimestamp", "endTimestamp", "msgId",
 		"readQueueNums", "writeQueueNums", "perm", "topicFilterType", "order", "attributes", "srcGroup", "destGroup", "statsName", "statsKey",
-		"index", "count", "oFrom", "oMember", "isOrder", "readable",
+		"index", "count", "oFrom", "oMember", "oClosing", "isOrder", "readable",
 	}
 	values := []string{
 		"", "0", "1", "-1", "2", "99", "2147483647", "-9223372036854775808", "9223372036854775807", "x", "T", "G", "%RETRY%G", "%DLQ%G", "SCHEDULE_TOPIC_XXXX",

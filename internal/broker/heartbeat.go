@@ -37,7 +37,12 @@ func (b *Broker) heartbeat(r request) {
 	if !r.decode(&session) {
 		return
 	}
-	if len(data.ClientID) > maxClientID || len(r.cmd.Ext.Value(header.ExtMember)) > maxClientID || len(data.Producers)+len(data.Consumers) > maxGroupsOfBeat {
+	names, err := memberNames(r.cmd.Ext)
+	if err != nil {
+		r.fail(wire.InvalidParameter, err.Error())
+		return
+	}
+	if len(data.ClientID) > maxClientID || len(data.Producers)+len(data.Consumers) > maxGroupsOfBeat {
 		r.fail(wire.InvalidParameter, fmt.Sprintf("heartbeat: client id of %d bytes, %d groups: at most %d and %d",
 			len(data.ClientID), len(data.Producers)+len(data.Consumers), maxClientID, maxGroupsOfBeat))
 		return
@@ -50,7 +55,7 @@ func (b *Broker) heartbeat(r request) {
 		session = header.Session{Token: mintToken()}
 	}
 	c := r.c
-	c.client, c.session, c.member = data.ClientID, order.Token(session.Token), r.cmd.Ext.Value(header.ExtMember)
+	c.client, c.session, c.names = data.ClientID, order.Token(session.Token), names
 	c.heard.Store(int64(b.clock.now()))
 	b.producers.update(c, &data, r.cmd, b.cfg.Clock().UnixMilli())
 	beat := &beat{request: r, session: session, subChanged: data.Fingerprint == 0}
@@ -60,6 +65,22 @@ func (b *Broker) heartbeat(r request) {
 	}
 	c.becomeKnown()
 	beat.one(nil)
+}
+
+// memberNames reads the names of a client in its groups.
+func memberNames(f wire.Fields) (map[string]string, error) {
+	list, err := header.DecodeNames(f, header.ExtMember)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	names := make(map[string]string, len(list))
+	for _, n := range list {
+		if len(n.Name) > maxClientID || len(names) == maxGroupsOfBeat {
+			return nil, fmt.Errorf("heartbeat: member names: at most %d of %d bytes", maxGroupsOfBeat, maxClientID)
+		}
+		names[n.Group] = n.Name
+	}
+	return names, nil
 }
 
 // mintToken makes a session token: unguessable, so that nobody takes another's
@@ -84,7 +105,7 @@ type beat struct {
 	subChanged bool
 	times      []header.GroupTimes
 	err        error
-	refused    string
+	taken      []header.Named // groups whose member name another session has
 
 	open counterDown
 }
@@ -116,8 +137,8 @@ func (b *Broker) joinGroup(beat *beat, data *body.HeartbeatData, cd *body.Consum
 	beat.open.Add(1)
 	g.feed(&order.LeaseEvent{
 		Kind: order.LeaseJoin, Link: c.id, Host: c.host, Port: c.port, Client: data.ClientID,
-		Session: c.session, Name: c.member,
-	}, &ask{done: func(acts []order.LeaseAction, err error) { beat.joined(acts, err) }})
+		Session: c.session, Name: c.names[g.name],
+	}, &ask{done: func(acts []order.LeaseAction, err error) { beat.joined(g.name, acts, err) }})
 	if changed {
 		g.announce()
 	}
@@ -196,11 +217,11 @@ func (b *Broker) orderGroup(name, topic string) {
 }
 
 // joined notes that one group's lease table has taken the heartbeat in.
-func (bt *beat) joined(acts []order.LeaseAction, err error) {
+func (bt *beat) joined(group string, acts []order.LeaseAction, err error) {
 	for _, act := range acts {
 		if act.Kind == order.LeaseJoinRefused {
 			bt.mu.Lock()
-			bt.refused = act.Client
+			bt.taken = append(bt.taken, header.Named{Group: group, Name: act.Client})
 			bt.mu.Unlock()
 		}
 	}
@@ -217,15 +238,11 @@ func (bt *beat) one(err error) {
 	if !bt.open.Done() {
 		return
 	}
-	switch {
-	case bt.err != nil:
+	if bt.err != nil {
 		bt.failed(bt.err)
-	case bt.refused != "":
-		bt.fail(wire.IllegalOperation, fmt.Sprintf("member name %q is in use by the live session of %s",
-			bt.cmd.Ext.Value(header.ExtMember), bt.refused))
-	default:
-		bt.answer()
+		return
 	}
+	bt.answer()
 }
 
 func (bt *beat) answer() {
@@ -234,5 +251,6 @@ func (bt *beat) answer() {
 	h.Encode(&resp.Ext)
 	bt.session.Encode(&resp.Ext)
 	header.EncodeGroups(&resp.Ext, bt.times)
+	header.EncodeNames(&resp.Ext, header.ExtTaken, bt.taken)
 	bt.reply(resp)
 }

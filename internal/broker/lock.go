@@ -38,7 +38,7 @@ func (b *Broker) lockBatch(r request) {
 		}
 		ev.Starts = starts
 	}
-	g.feed(ev, &ask{member: r.c.member, host: r.c.host, done: func(acts []order.LeaseAction, err error) {
+	g.feed(ev, &ask{member: r.c.names[g.name], host: r.c.host, done: func(acts []order.LeaseAction, err error) {
 		b.locked(r, g, session, acts, err)
 	}})
 }

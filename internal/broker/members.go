@@ -31,6 +31,7 @@ type memberLink struct {
 	language wire.Language
 	version  int32
 	updated  int64 // wall clock of the last heartbeat, ms
+	closing  bool  // ours: wants no queue any more
 }
 
 const broadcasting = "BROADCASTING"
@@ -50,7 +51,8 @@ func (m *members) update(link memberLink, j *joining) (changed bool) {
 	if m.links == nil {
 		m.links = map[order.LinkID]memberLink{}
 	}
-	_, known := m.links[link.conn.id]
+	before, known := m.links[link.conn.id]
+	link.closing = before.closing
 	m.links[link.conn.id] = link
 	if j.keepSubs {
 		return false
@@ -81,6 +83,15 @@ func (m *members) subscribe(subs []msg.Subscription) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// closing notes that the member on a connection is closing. It is forgotten
+// with the connection, or when the member leaves.
+func (m *members) closing(id order.LinkID) {
+	if l, ok := m.links[id]; ok {
+		l.closing = true
+		m.links[id] = l
+	}
 }
 
 // remove takes a connection out and reports whether it was in.

@@ -4,6 +4,7 @@ package broker
 
 import (
 	"github.com/orderlymq/orderly/internal/order"
+	"github.com/orderlymq/orderly/internal/wire/header"
 )
 
 // unlockBatch handles UNLOCK_BATCH_MQ 42.
@@ -14,7 +15,12 @@ func (b *Broker) unlockBatch(r request) {
 	}
 	ev := &order.LeaseEvent{
 		Kind: order.LeaseUnlock, Link: r.c.id, Client: req.ClientID, Session: order.Token(session.Token),
-		Queues: b.queuesHere(req.Queues), Overrun: r.cmd.Ext.Has(extOverrun),
+		Queues: b.queuesHere(req.Queues), Overrun: r.cmd.Ext.Has(header.ExtOverrun),
+	}
+	if r.cmd.Ext.Has(header.ExtClosing) {
+		g.mu.Lock()
+		g.members.closing(r.c.id)
+		g.mu.Unlock()
 	}
 	g.feed(ev, &ask{done: func(_ []order.LeaseAction, err error) {
 		if err != nil {
@@ -25,6 +31,3 @@ func (b *Broker) unlockBatch(r request) {
 		b.syncSoon()
 	}})
 }
-
-// extOverrun, on an unlock: a handler of these queues still runs.
-const extOverrun = "oOverrun"

@@ -38,7 +38,7 @@ func TestDocs(t *testing.T) {
 	for _, field := range []string{
 		header.ExtSession, header.ExtGroups, header.ExtMember, header.ExtFrom, header.ExtPing, header.ExtAck, header.ExtEpoch,
 		header.ExtEpochs, header.ExtStart, header.ExtRefused, header.ExtRanges, header.ExtAttempts, header.ExtLane,
-		header.ExtLaneEpoch, header.ExtSelector, header.ExtOverrun,
+		header.ExtLaneEpoch, header.ExtSelector, header.ExtOverrun, header.ExtTaken, header.ExtStrategy, header.ExtClosing,
 	} {
 		if !regexp.MustCompile("(?m)^\\| .*`" + field + "`.* \\|").Match(text) {
 			t.Errorf("the page has no row for %s", field)

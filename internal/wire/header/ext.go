@@ -12,9 +12,14 @@ const (
 	// ExtGroups, in the answer to 34: the times of each group, see GroupTimes.
 	ExtGroups = "oGroups"
 
-	// ExtMember, on 34: the name of the member, if it has one; it outlives the
-	// process. A second live session with the name is refused.
+	// ExtMember, on 34: the member's name in each group in which it has one,
+	// "group=name;..."; it outlives the process.
 	ExtMember = "oMember"
+	// ExtTaken, in the answer to 34: the groups that the client was not let into
+	// because another live session has the name, "group=client id;...".
+	ExtTaken = "oTaken"
+	// ExtStrategy, in the answer to 400: the strategy by which the broker split.
+	ExtStrategy = "oStrategy"
 	// ExtFrom, on 41: where the group starts in a queue that it has never met:
 	// "first", "last" or "time:<ms>". Absent: what the group's heartbeats say.
 	ExtFrom = "oFrom"
@@ -42,6 +47,8 @@ const (
 	ExtRanges   = "oRanges"
 	ExtAttempts = "oAttempts"
 
+	// ExtClosing, on 42: the member is closing and wants no queue any more.
+	ExtClosing = "oClosing"
 	// ExtOverrun, on 42: a handler of these queues ignores its ended context and
 	// still runs.
 	ExtOverrun = "oOverrun"

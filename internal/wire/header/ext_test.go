@@ -186,3 +186,26 @@ func TestLockGrants(t *testing.T) {
 		t.Errorf("%+v, %v", short, err)
 	}
 }
+
+func TestNames(t *testing.T) {
+	names := []header.Named{{Group: "CG|1%", Name: "10.0.0.1@a=b;c"}, {Group: "g", Name: "worker-1"}}
+	var f wire.Fields
+	header.EncodeNames(&f, header.ExtMember, names)
+	if got := f.Value("oMember"); got != "CG|1%=10.0.0.1%40a%3Db%3Bc;g=worker-1" {
+		t.Error(got)
+	}
+	got, err := header.DecodeNames(f, header.ExtMember)
+	if d := cmp.Diff(names, got); err != nil || d != "" {
+		t.Errorf("%v %s", err, d)
+	}
+	f = nil
+	header.EncodeNames(&f, header.ExtTaken, nil)
+	if got, err := header.DecodeNames(f, header.ExtTaken); f != nil || got != nil || err != nil {
+		t.Errorf("none: %v %v %v", f, got, err)
+	}
+	for _, bad := range []string{"worker-1", "=x", "g=", "g=%zz", "g=a;;h=b"} {
+		if _, err := header.DecodeNames(fields("oTaken", bad), header.ExtTaken); !isFieldError(err, "oTaken") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
