@@ -60,11 +60,11 @@ func TestRatiosAreOfTheSameRound(t *testing.T) {
 // TestStoreShort runs the engine's benchmark for a moment.
 func TestStoreShort(t *testing.T) {
 	dir := t.TempDir()
-	r, err := Store(t.Context(), StoreOptions{Dir: dir, Rounds: 1, Slice: 5 * time.Millisecond})
+	r, err := Store(t.Context(), StoreOptions{Dir: dir, Rounds: 1, Slice: 5 * time.Millisecond, Old: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Record != recordSize || len(r.Cases) != 8 || len(r.Ratios) != 6 {
+	if r.Record != recordSize || len(r.Cases) != 10 || len(r.Ratios) != 8 {
 		t.Errorf("%+v", r)
 	}
 	for _, c := range r.Cases {

@@ -23,6 +23,9 @@ type StoreOptions struct {
 	// MaxBytes bounds what a case writes in a round. Default 64 MiB: less than
 	// what the system would begin to hold writers back for.
 	MaxBytes int64
+	// Old is how many bytes of old messages each of the two stores has, for a
+	// reader to read beside the callers. Default 512 MiB.
+	Old int64
 }
 
 func (o StoreOptions) withDefaults() StoreOptions {
@@ -38,6 +41,9 @@ func (o StoreOptions) withDefaults() StoreOptions {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = 64 << 20
 	}
+	if o.Old == 0 {
+		o.Old = 512 << 20
+	}
 	return o
 }
 
@@ -52,6 +58,7 @@ type StoreCase struct {
 	Allocs     float64 `json:"allocs_each"`
 	Least      float64 `json:"per_second_least"` // of the rounds
 	Most       float64 `json:"per_second_most"`
+	ReadMB     float64 `json:"read_mb_per_second"` // by a reader beside the callers
 }
 
 // StoreRatio compares two cases, by the median of the rounds' ratios.
@@ -76,6 +83,7 @@ type slice struct {
 	bytes  int64
 	took   time.Duration
 	allocs uint64
+	read   float64 // bytes a second that a reader took meanwhile
 }
 
 func (s slice) perSecond() float64      { return float64(s.n) / s.took.Seconds() }
@@ -131,15 +139,10 @@ func (b *storeBench) open(ctx context.Context) (err error) {
 	if b.raw, err = newRawFile(b.dir); err != nil {
 		return err
 	}
-	open := func(name string, mode store.SyncMode) (*store.Store, error) {
-		return store.Open(ctx, store.Options{
-			Dir: filepath.Join(b.dir, name), Mode: mode, StoreHost: anyHost, Retention: -1, DiskHigh: 2,
-		})
-	}
-	if b.synced, err = open("synced", store.Synced); err != nil {
+	if b.synced, err = openCold(ctx, filepath.Join(b.dir, "synced"), store.Synced, b.Old); err != nil {
 		return err
 	}
-	b.async, err = open("async", store.Async)
+	b.async, err = openCold(ctx, filepath.Join(b.dir, "async"), store.Async, b.Old)
 	return err
 }
 
@@ -161,6 +164,7 @@ const (
 	oneCaller  = "1 caller"
 	oneBatch   = "1 caller, batches of 64"
 	manyCaller = "64 callers"
+	coldCaller = "64 callers beside a reader of old messages"
 )
 
 func (b *storeBench) cases() []*storeCase {
@@ -178,14 +182,20 @@ func (b *storeBench) cases() []*storeCase {
 	append := func(s *store.Store, callers, batch int) func(context.Context) (slice, error) {
 		return func(ctx context.Context) (slice, error) { return b.append(ctx, s, callers, batch) }
 	}
+	beside := func(s *store.Store) func(context.Context) (slice, error) {
+		r := &coldReader{s: s}
+		return func(ctx context.Context) (slice, error) { return b.appendBeside(ctx, r, 64, 1) }
+	}
 	return []*storeCase{
 		{name: rawSync, disk: "synced", run: raw(false)},
 		{name: oneCaller, disk: "synced", run: append(b.synced, 1, 1)},
 		{name: manyCaller, disk: "synced", run: append(b.synced, 64, 1)},
+		{name: coldCaller, disk: "synced", run: beside(b.synced)},
 		{name: oneBatch, disk: "synced", run: append(b.synced, 1, 64)},
 		{name: rawWrite, disk: "none", run: raw(true)},
 		{name: oneCaller, disk: "async", run: append(b.async, 1, 1)},
 		{name: manyCaller, disk: "async", run: append(b.async, 64, 1)},
+		{name: coldCaller, disk: "async", run: beside(b.async)},
 		{name: oneBatch, disk: "async", run: append(b.async, 1, 64)},
 	}
 }
@@ -223,6 +233,10 @@ func ratios(cases []*storeCase) []StoreRatio {
 	add("async, 1 caller: microseconds a message", v, "below 15", v < 15)
 	v = many.sum().Allocs
 	add("async, 64 callers: allocations an append", v, "at most 1", v <= 1)
+	for _, disk := range []string{"synced", "async"} {
+		v = ratio(find(coldCaller, disk), find(manyCaller, disk), slice.perSecond)
+		add(disk+", 64 callers beside a reader of old messages to without", v, "above 0.8", v > 0.8)
+	}
 	return out
 }
 
@@ -230,13 +244,14 @@ func ratios(cases []*storeCase) []StoreRatio {
 func (c *storeCase) sum() StoreCase {
 	out := StoreCase{Name: c.name, Disk: c.disk}
 	rate := make([]float64, len(c.slices))
-	mb, allocs := slices.Clone(rate), slices.Clone(rate)
+	mb, allocs, read := slices.Clone(rate), slices.Clone(rate), slices.Clone(rate)
 	for i, s := range c.slices {
 		out.Messages += s.n
-		rate[i], mb[i] = s.perSecond(), s.bytesPerSecond()/1e6
+		rate[i], mb[i], read[i] = s.perSecond(), s.bytesPerSecond()/1e6, s.read/1e6
 		allocs[i] = float64(s.allocs) / float64(max(s.n, 1))
 	}
 	out.PerSecond, out.MBPerSec, out.Allocs = round2(median(rate)), round2(median(mb)), round2(median(allocs))
+	out.ReadMB = round2(median(read))
 	if out.PerSecond > 0 {
 		out.MicrosEach = round2(1e6 / out.PerSecond)
 	}
@@ -264,9 +279,9 @@ func median(v []float64) float64 {
 // Print writes the result for people.
 func (r StoreResult) Print(w io.Writer) {
 	fmt.Fprintf(w, "store: records of %d bytes, medians of %d rounds, all cases in turn\n", r.Record, r.Rounds)
-	t := newTable("disk", "case", "messages/s", "MB/s", "us each", "allocs", "least", "most")
+	t := newTable("disk", "case", "messages/s", "MB/s", "us each", "allocs", "least", "most", "MB/s read")
 	for _, c := range r.Cases {
-		t.row(c.Disk, c.Name, whole(c.PerSecond), whole(c.MBPerSec), c.MicrosEach, c.Allocs, whole(c.Least), whole(c.Most))
+		t.row(c.Disk, c.Name, whole(c.PerSecond), whole(c.MBPerSec), c.MicrosEach, c.Allocs, whole(c.Least), whole(c.Most), whole(c.ReadMB))
 	}
 	t.print(w)
 	t = newTable("ratio", "value", "aim", "met")
