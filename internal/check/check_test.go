@@ -67,17 +67,38 @@ func TestHistories(t *testing.T) {
 			h.Calls[0].Place, h.Calls[1].Place, h.Calls[2].Place = "q/0", "q/1", "q/0"
 		}, want: Report{Sent: 1, Handled: 1, Repeated: 2, Copies: 1, Unexplained: 1}},
 		{name: "handled again after an outage", lines: "a 1 9990 10005 ok\nb 1 16000 16001 ok", alter: func(h *History) {
-			h.Outages = []Outage{{10000 * ms, 12000 * ms}}
+			h.Outages = []Outage{{From: 10000 * ms, To: 12000 * ms}}
 		}, want: Report{Sent: 1, Handled: 1, Repeated: 1}},
 		{name: "handled long before an outage and again", lines: "a 1 0 5 ok\nb 1 16000 16001 ok", alter: func(h *History) {
-			h.Outages = []Outage{{10000 * ms, 12000 * ms}}
+			h.Outages = []Outage{{From: 10000 * ms, To: 12000 * ms}}
 		}, want: Report{Sent: 1, Handled: 1, Repeated: 1, Unexplained: 1}},
 		{name: "handled long after an outage and again", lines: "a 1 13500 13505 ok\nb 1 16000 16001 ok", alter: func(h *History) {
-			h.Outages = []Outage{{10000 * ms, 12000 * ms}}
+			h.Outages = []Outage{{From: 10000 * ms, To: 12000 * ms}}
 		}, want: Report{Sent: 1, Handled: 1, Repeated: 1, Unexplained: 1}},
 		{name: "handled again before the outage", lines: "a 1 9900 9905 ok\nb 1 9950 9960 ok", alter: func(h *History) {
-			h.Outages = []Outage{{10000 * ms, 12000 * ms}}
+			h.Outages = []Outage{{From: 10000 * ms, To: 12000 * ms}}
 		}, want: Report{Sent: 1, Handled: 1, Repeated: 1, Unexplained: 1}},
+		{name: "handled again after its consumer was not heard", lines: "a 1 9990 10005 ok\nb 1 16000 16001 ok", alter: func(h *History) {
+			h.Outages = []Outage{{From: 10000 * ms, To: 12000 * ms, Consumer: "a"}}
+		}, want: Report{Sent: 1, Handled: 1, Repeated: 1}},
+		{name: "handled again though another consumer was not heard", lines: "a 1 9990 10005 ok\nb 1 16000 16001 ok", alter: func(h *History) {
+			h.Outages = []Outage{{From: 10000 * ms, To: 12000 * ms, Consumer: "b"}}
+		}, want: Report{Sent: 1, Handled: 1, Repeated: 1, Unexplained: 1}},
+		{name: "a long pause forgives the call that it caught", lines: "a 1 9990 20100 ok\nb 1 15000 15001 ok\nb 2 20050 20060 ok", alter: func(h *History) {
+			h.Pauses = []Pause{{"a", 10000 * ms, 20000 * ms}}
+		}, want: Report{Sent: 2, Handled: 2, Repeated: 1}},
+		{name: "not from its first moment on", lines: "a 1 9990 20100 ok\nb 1 10400 10401 ok", alter: func(h *History) {
+			h.Pauses = []Pause{{"a", 10000 * ms, 20000 * ms}}
+		}, want: Report{Sent: 1, Handled: 1, Repeated: 1, Overlapping: 1}},
+		{name: "not for ever after it", lines: "a 1 9990 21100 ok\nb 1 15000 15001 ok", alter: func(h *History) {
+			h.Pauses = []Pause{{"a", 10000 * ms, 20000 * ms}}
+		}, want: Report{Sent: 1, Handled: 1, Repeated: 1, Unexplained: 1, Overlapping: 1}},
+		{name: "not the next call", lines: "a 1 9990 20000 ok\nb 1 15000 15001 ok\nb 2 20000 20010 ok\na 2 20005 20015 ok", alter: func(h *History) {
+			h.Pauses = []Pause{{"a", 10000 * ms, 20000 * ms}}
+		}, want: Report{Sent: 2, Handled: 2, Repeated: 2, Unexplained: 1, Overlapping: 1}},
+		{name: "a short pause forgives nothing", lines: "a 1 9990 10450 ok\nb 1 10420 10430 ok", alter: func(h *History) {
+			h.Pauses = []Pause{{"a", 10000 * ms, 10440 * ms}}
+		}, want: Report{Sent: 1, Handled: 1, Repeated: 1, Overlapping: 1}},
 		{name: "an open call ends with its process", lines: "a 1 0 0 open\nb 1 16 17 ok", alter: func(h *History) {
 			h.Kills = []Kill{{"a", 10 * ms}}
 		}, want: Report{Sent: 1, Handled: 1, LongestPause: 6 * ms}},

@@ -54,9 +54,21 @@ type Kill struct {
 	At       time.Duration
 }
 
-// Outage is a time in which the server was dead. What was handled then, or so
+// Pause is a time in which a consumer's process stood still. Order promises
+// nothing of a process that pauses for longer than half the grace; see overlaps
+// for what exactly is forgiven.
+type Pause struct {
+	Consumer string
+	From, To time.Duration
+}
+
+// Outage is a time in which the server was dead, or, if a consumer is named,
+// could not hear that consumer or be heard by it. What was handled then, or so
 // shortly before that it was not committed, may come again.
-type Outage struct{ From, To time.Duration }
+type Outage struct {
+	From, To time.Duration
+	Consumer string // "": all of them
+}
 
 // outageSlack is how long before and after an outage it explains that a success
 // was not committed.
@@ -74,6 +86,8 @@ type History struct {
 	Calls       []Call
 	Kills       []Kill
 	Outages     []Outage
+	Pauses      []Pause
+	Grace       time.Duration // of the group, to judge pauses by; 0: the default, 1 s
 	DeadLetters map[Message]time.Duration
 	// End is when recording stopped; calls still open then end there.
 	End time.Duration

@@ -3,6 +3,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -62,8 +63,11 @@ func Check(h History) Report {
 	for _, c := range h.Calls {
 		byKey[c.Key] = append(byKey[c.Key], closed(c, deaths, h.End))
 	}
+	grace := cmp.Or(h.Grace, time.Second)
 	for _, key := range sorted(byKey) {
-		k := keyState{key: key, calls: byKey[key], deaths: deaths, outages: h.Outages, dead: h.DeadLetters, report: &r}
+		k := keyState{
+			key: key, calls: byKey[key], deaths: deaths, outages: h.Outages, pauses: h.Pauses, grace: grace, dead: h.DeadLetters, report: &r,
+		}
 		slices.SortStableFunc(k.calls, func(a, b Call) int { return int(a.Start - b.Start) })
 		k.order()
 		k.overlaps()
@@ -100,6 +104,8 @@ type keyState struct {
 	calls   []Call
 	deaths  map[string]time.Duration
 	outages []Outage
+	pauses  []Pause
+	grace   time.Duration
 	dead    map[Message]time.Duration
 	report  *Report
 }
@@ -162,14 +168,19 @@ func (k *keyState) repeat(i int, c Call) {
 	}
 }
 
-// uncommitted reports whether an outage explains that a success was repeated.
+// uncommitted reports whether an outage, or a pause of the process, explains that
+// a success was repeated.
 func (k *keyState) uncommitted(first, again Call) bool {
-	return slices.ContainsFunc(k.outages, func(o Outage) bool {
-		return first.End >= o.From-outageSlack && first.End <= o.To+outageSlack && again.Start > o.From
+	paused := slices.ContainsFunc(k.pauses, func(p Pause) bool {
+		return p.Consumer == first.Consumer && first.End >= p.From-outageSlack && first.End <= p.To+outageSlack && again.Start > p.From
+	})
+	return paused || slices.ContainsFunc(k.outages, func(o Outage) bool {
+		return (o.Consumer == "" || o.Consumer == first.Consumer) && first.End >= o.From-outageSlack && first.End <= o.To+outageSlack && again.Start > o.From
 	})
 }
 
-// overlaps checks O3 against the call with the latest end so far.
+// overlaps checks O3 against the call with the latest end so far, as a pause may
+// forgive it.
 func (k *keyState) overlaps() {
 	var last *Call
 	for i := range k.calls {
@@ -179,10 +190,27 @@ func (k *keyState) overlaps() {
 			k.report.fault("key %s: %d on %s started at %v inside the call for %d on %s that ended at %v",
 				k.key, c.Seq, c.Consumer, c.Start, last.Seq, last.Consumer, last.End)
 		}
-		if last == nil || c.End > last.End {
-			last = c
+		if end := k.bound(c); last == nil || end > last.End {
+			judged := *c
+			judged.End = end
+			last = &judged
 		}
 	}
+}
+
+// bound is when a call ends for O3. What is forgiven is the part of a call that
+// lies in a pause of its process longer than half the grace, from half the grace
+// on, and after the wake-up one grace: time to find out, to end the handler's
+// context and to return. A call that runs on longer overlaps, and so does every
+// call that begins after the wake-up.
+func (k *keyState) bound(c *Call) time.Duration {
+	end := c.End
+	for _, p := range k.pauses {
+		if p.Consumer == c.Consumer && p.To-p.From > k.grace/2 && c.Start <= p.From && c.End > p.From+k.grace/2 && c.End <= p.To+k.grace {
+			end = min(end, p.From+k.grace/2)
+		}
+	}
+	return end
 }
 
 // completeness checks O4.
