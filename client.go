@@ -171,8 +171,14 @@ func (c *Client) spawn(f func()) bool {
 	return true
 }
 
-// now is the time on the scale of the state machines.
-func (c *Client) now() order.Time { return order.Time(time.Since(c.start)) }
+// now is the time on the scale of the state machines. It is called without
+// locks, by every goroutine that acts on an event before it does.
+func (c *Client) now() order.Time {
+	if c.cfg.mono != nil {
+		return order.Time(c.cfg.mono())
+	}
+	return order.Time(time.Since(c.start))
+}
 
 // arm sets timer to go off at next.
 func (c *Client) arm(timer *time.Timer, next order.Time) {

@@ -32,6 +32,10 @@ type Config struct {
 	// Heartbeat is how often brokers hear of this client's groups. Default
 	// 30 s; brokers forget a silent client after 120 s.
 	Heartbeat time.Duration
+
+	// mono is the time since some moment, in place of the machine's: a seam for
+	// tests, in which a frozen process does not get an answer until it wakes.
+	mono func() time.Duration
 }
 
 // FailurePolicy is what the failure of a keyed message does to its key.
