@@ -32,6 +32,7 @@ type group struct {
 	resets    map[order.Queue]bool // queues with a reset that is not taken up
 
 	members  members
+	notices  notices
 	assigned map[string]*stickyState // by topic; of the sticky strategy
 }
 
@@ -61,6 +62,7 @@ type work struct {
 func newGroup(b *Broker, name string) *group {
 	g := &group{b: b, name: name, asks: map[uint64]*ask{}, resets: map[order.Queue]bool{}}
 	g.bell = newAlarm(func() { g.feedSoon(&order.LeaseEvent{Kind: order.LeaseTick}) })
+	g.notices = notices{byLink: map[order.LinkID]*notice{}, bell: newAlarm(g.notify)}
 	g.leases = order.NewLeases(b.leaseConfig(name))
 	g.restore()
 	return g

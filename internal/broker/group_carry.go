@@ -97,6 +97,7 @@ func (g *group) act(act order.LeaseAction) {
 		g.b.background(func(ctx context.Context) { g.moreEpochs(ctx) })
 	case order.LeaseMoved:
 		g.b.log.Info("position was reset", "group", g.name, "topic", act.Queue.Topic, "queue", act.Queue.ID, "from", act.Old, "to", act.Offset, "epoch", act.Epoch, "holder", act.Client)
+		g.moved(act)
 		g.announce()
 	case order.LeaseFreed:
 		g.b.log.Debug("queue is free", "group", g.name, "topic", act.Queue.Topic, "queue", act.Queue.ID, "was", act.Client, "why", whyText(act.Why), "epoch", act.Epoch)
@@ -145,6 +146,10 @@ func (g *group) settled(f func(error)) {
 func (g *group) pull(ev *order.LeaseEvent) (answer order.LeaseAction, held bool) {
 	ev.Kind = order.LeasePull
 	g.mu.Lock()
+	if g.awaitsReset(ev) {
+		defer g.mu.Unlock()
+		return order.LeaseAction{Kind: order.LeasePark, Why: order.WhyReset, Offset: g.leases.Position(ev.Queue)}, true
+	}
 	answer = order.LeaseAction{Kind: order.LeasePark}
 	acts := g.leases.Step(g.b.clock.now(), ev, g.buf[:0])
 	g.buf = acts

@@ -153,7 +153,7 @@ func (g *group) takeBeat(beat *beat, data *body.HeartbeatData, cd *body.Consumer
 	}
 	link := memberLink{
 		conn: beat.c, client: data.ClientID, language: beat.cmd.Language, version: beat.cmd.Version,
-		updated: g.b.cfg.Clock().UnixMilli(),
+		updated: g.b.cfg.Clock().UnixMilli(), ours: beat.session.Token != 0,
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -24,6 +24,7 @@ type holds struct {
 
 // hold is one pull that waits.
 type hold struct {
+	group string
 	queue order.Queue
 	match func(tagHash int64) bool // nil: every message
 	// deaf: no message ends it, only time; the queue belongs to another member.
@@ -102,6 +103,22 @@ func (s *holds) arrived(messages []store.Committed) []*hold {
 		}
 	}
 	return woken
+}
+
+// ofQueue removes and returns the holds of a group's pulls of a queue.
+func (s *holds) ofQueue(group string, q order.Queue) []*hold {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*hold
+	for h := range s.byQueue[q] {
+		if h.group == group {
+			all = append(all, h)
+		}
+	}
+	for _, h := range all {
+		s.remove(h)
+	}
+	return all
 }
 
 // dropConn removes and returns the holds of a connection.

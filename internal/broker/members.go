@@ -31,7 +31,9 @@ type memberLink struct {
 	language wire.Language
 	version  int32
 	updated  int64 // wall clock of the last heartbeat, ms
-	closing  bool  // ours: wants no queue any more
+	ours     bool
+	told     order.Time // until then it is busy with a reset that it was told of; 0: never
+	closing  bool       // ours: wants no queue any more
 }
 
 const broadcasting = "BROADCASTING"
@@ -52,6 +54,7 @@ func (m *members) update(link memberLink, j *joining) (changed bool) {
 		m.links = map[order.LinkID]memberLink{}
 	}
 	before, known := m.links[link.conn.id]
+	link.told = before.told
 	link.closing = before.closing
 	m.links[link.conn.id] = link
 	if j.keepSubs {

@@ -27,6 +27,7 @@ type pulling struct {
 	match  func(tagHash int64) bool
 	until  order.Time // when a held pull is answered; 0: it may not wait
 	waited bool       // it has been held, and is not held again
+	goOn   int64      // where an empty answer sends the client: a reset position, or where it asked
 }
 
 func (p *pulling) queue() order.Queue { return order.Queue{Topic: p.h.Topic, ID: p.h.QueueID} }
@@ -67,7 +68,7 @@ func (b *Broker) admitPull(p *pulling) bool {
 		p.fail(errorCodeOr(err, wire.SubscriptionGroupNotExist), fmt.Sprintf("subscription group [%s] does not exist, %v%s", p.h.ConsumerGroup, err, faq))
 		return false
 	}
-	p.group = g
+	p.group, p.goOn = g, p.h.QueueOffset
 	cfg, ok := b.meta.View().Group(g.name)
 	if !ok || !cfg.ConsumeEnable {
 		return p.forbidden(header.ForbiddenGroup, "subscription group no permission, "+g.name)
@@ -165,6 +166,10 @@ func (p *pulling) decide() {
 	case order.LeaseFence:
 		p.fail(wire.CodeFenced, fmt.Sprintf("queue %d of %s is held under epoch %d by %q", p.h.QueueID, p.h.Topic, act.Epoch, act.Client))
 	case order.LeasePark:
+		if act.Why == order.WhyReset {
+			p.awaitReset(act.Offset)
+			return
+		}
 		p.park()
 	default:
 		p.serve()
@@ -278,7 +283,7 @@ func (p *pulling) moved(to int64) {
 // empty tells the client that nothing is there.
 func (p *pulling) empty(status string) {
 	low, high := p.b.store.Bounds(p.h.Topic, p.h.QueueID)
-	p.answer(wire.PullNotFound, status, p.h.QueueOffset, low, high, nil, nil)
+	p.answer(wire.PullNotFound, status, p.goOn, low, high, nil, nil)
 	p.b.stats.pullsEmpty.add(1)
 }
 

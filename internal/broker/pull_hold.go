@@ -15,7 +15,7 @@ const parkTime = time.Second
 // hold lets the pull wait for a message. A deaf one waits for its time only.
 func (p *pulling) hold(deaf bool) {
 	p.waited = true
-	h := &hold{queue: p.queue(), match: p.match, deaf: deaf, conn: p.c}
+	h := &hold{group: p.group.name, queue: p.queue(), match: p.match, deaf: deaf, conn: p.c}
 	h.end = func(expired bool) { p.resume(expired) }
 	h.bell = newAlarm(func() {
 		if p.b.holds.take(h) {
@@ -35,8 +35,10 @@ func (p *pulling) hold(deaf bool) {
 	if deaf {
 		return
 	}
-	// A message may have come between the look and the wait.
-	if _, high := p.b.store.Bounds(p.h.Topic, p.h.QueueID); high > p.h.QueueOffset && p.b.holds.take(h) {
+	// A message or a reset may have come between the look and the wait.
+	_, high := p.b.store.Bounds(p.h.Topic, p.h.QueueID)
+	to, reset := p.b.pendingReset(p.group.name, p.queue())
+	if (high > p.h.QueueOffset || reset && to != p.h.QueueOffset) && p.b.holds.take(h) {
 		p.b.alarms.stop(h.bell)
 		h.end(false)
 	}
@@ -53,6 +55,18 @@ func (p *pulling) park() {
 		p.until = p.b.clock.now().Add(parkTime)
 	}
 	p.hold(true)
+}
+
+// awaitReset answers a client that was told of a reset: nothing comes until it
+// has taken that up. If it looks at its queue's position in the answer, it finds
+// the new one there and not the one from before.
+func (p *pulling) awaitReset(to int64) {
+	p.goOn = to
+	if p.waited {
+		p.empty("OFFSET_RESET")
+		return
+	}
+	p.park()
 }
 
 // resume carries on with a held pull: it has its time up, or a message came.

@@ -388,3 +388,7 @@ func (p *peer) createTopic(name string, queues int32, attrs string) {
 		TopicFilterType: "SINGLE_TAG", Attributes: attrs,
 	}, nil)
 }
+
+func epochText(g header.LockGrants, i int) string {
+	return strconv.FormatUint(g.Grants[i].Epoch, 10)
+}
