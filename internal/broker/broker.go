@@ -24,8 +24,12 @@ import (
 	"github.com/orderlymq/orderly/internal/wire"
 )
 
-// errClosing answers what comes in while the broker closes.
-var errClosing = errors.New("broker is shutting down: try again in a moment")
+// errClosing answers what comes in while the broker closes, and errStarting what
+// comes in while it recovers its data.
+var (
+	errClosing  = errors.New("broker is shutting down: try again in a moment")
+	errStarting = errors.New("broker is starting and recovers its data: try again in a moment")
+)
 
 // Broker is one broker. Use New, Start, Close.
 type Broker struct {
@@ -48,7 +52,8 @@ type Broker struct {
 	delays        msg.DelayLevels
 	ownProperties string
 	handlers      map[int32]*handler
-	served        order.Time // when it began to serve
+	served        order.Time    // when it began to serve
+	serving       chan struct{} // closed then
 	vipPort       int32
 	recovered     atomic.Bool // store and state can be asked
 	syncing       atomic.Bool // a sync of the state is about to begin
@@ -85,6 +90,7 @@ func New(cfg Config) (*Broker, error) {
 		handlers:      handlerTable(),
 		pool:          newPool(cfg.Readers),
 		conns:         map[order.LinkID]*conn{},
+		serving:       make(chan struct{}),
 	}
 	if b.delays, err = msg.ParseDelayLevels(msg.DefaultDelayLevels); err != nil {
 		return nil, err
@@ -120,20 +126,31 @@ func (b *Broker) Start(ctx context.Context) (err error) {
 			}
 		}
 	}()
+	b.server = transport.NewServer(transport.ServerConfig{
+		Handler: transport.HandlerFunc(b.receive), OnClose: b.connClosed,
+		MaxConns: b.cfg.MaxConns, Logger: b.log,
+	})
+	b.accept(listeners)
 	if err := b.open(ctx); err != nil {
 		return err
 	}
 	b.registrar = newRegistrar(b)
 	b.scheduler = newScheduler(b)
-	b.server = transport.NewServer(transport.ServerConfig{
-		Handler: transport.HandlerFunc(b.receive), OnOpen: b.connOpened, OnClose: b.connClosed,
-		MaxConns: b.cfg.MaxConns, Logger: b.log,
-	})
 	b.served = b.clock.now()
 	b.restoreGroups()
+	close(b.serving)
 	b.wg.Go(func() { b.alarms.run(b.ctx) })
 	b.wg.Go(func() { b.scheduler.run(b.ctx) })
 	b.wg.Go(func() { b.housekeep(b.ctx) })
+	b.registrar.first(ctx)
+	b.wg.Go(func() { b.registrar.run(b.ctx) })
+	b.started = true
+	b.log.Info("broker serves", "broker", b.cfg.Name, "cluster", b.cfg.Cluster, "addr", b.addr, "data", b.cfg.Dir, "mode", b.cfg.SyncMode.String())
+	return nil
+}
+
+// accept takes connections. Until the broker serves, their requests wait.
+func (b *Broker) accept(listeners []net.Listener) {
 	for _, ln := range listeners {
 		b.wg.Go(func() {
 			if err := b.server.Serve(ln); err != nil && !errors.Is(err, transport.ErrShutdown) {
@@ -141,11 +158,6 @@ func (b *Broker) Start(ctx context.Context) (err error) {
 			}
 		})
 	}
-	b.registrar.first(ctx)
-	b.wg.Go(func() { b.registrar.run(b.ctx) })
-	b.started = true
-	b.log.Info("broker serves", "broker", b.cfg.Name, "cluster", b.cfg.Cluster, "addr", b.addr, "data", b.cfg.Dir, "mode", b.cfg.SyncMode.String())
-	return nil
 }
 
 // Parts of the data directory.
@@ -247,6 +259,9 @@ func (b *Broker) listen() ([]net.Listener, error) {
 // abandon undoes a start that failed.
 func (b *Broker) abandon() {
 	b.cancel()
+	if b.server != nil {
+		_ = b.server.Close(b.ctx)
+	}
 	b.wg.Wait()
 	b.pool.close()
 	_ = b.closeStores()
@@ -327,10 +342,39 @@ func (b *Broker) arrived(messages []store.Committed) {
 // and now; everything else is handled in order by the connection's own
 // goroutine.
 func (b *Broker) receive(t *transport.Conn, req *wire.Command) {
-	c := t.Value().(*conn)
+	c, ok := t.Value().(*conn)
+	if !ok {
+		if !b.awaitServing() {
+			_ = t.Reply(req, wire.NewResponse(req, wire.ServiceNotAvailable, errStarting.Error()))
+			return
+		}
+		c = b.connOpened(t)
+	}
 	if isPing(req) {
 		b.ping(c, req)
 		return
 	}
 	c.enqueue(req)
+}
+
+// patience is how long a request waits for the broker to serve: less than what
+// clients wait for an answer.
+const patience = time.Second
+
+// awaitServing reports whether the broker serves, in a moment at the latest.
+func (b *Broker) awaitServing() bool {
+	select {
+	case <-b.serving:
+		return true
+	default:
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-b.serving:
+		return true
+	case <-timer.C:
+	case <-b.ctx.Done():
+	}
+	return false
 }

@@ -13,12 +13,13 @@ import (
 	"github.com/orderlymq/orderly/internal/wire"
 )
 
-func (b *Broker) connOpened(t *transport.Conn) {
+func (b *Broker) connOpened(t *transport.Conn) *conn {
 	c := newConn(b, t)
 	t.SetValue(c)
 	b.mu.Lock()
 	b.conns[c.id] = c
 	b.mu.Unlock()
+	return c
 }
 
 func (b *Broker) connClosed(t *transport.Conn, _ error) {

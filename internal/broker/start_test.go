@@ -7,9 +7,11 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/orderlymq/orderly/internal/memnet"
+	"github.com/orderlymq/orderly/internal/store"
 	"github.com/orderlymq/orderly/internal/transport"
 	"github.com/orderlymq/orderly/internal/wire"
 	"github.com/orderlymq/orderly/internal/wire/header"
@@ -54,6 +56,74 @@ func TestStartFailsWithTheCause(t *testing.T) {
 		t.Errorf("a data directory that is taken: %v", err)
 	}
 	r.send1("after the failed starts")
+}
+
+// TestRequestsDuringRecovery: what comes in while the broker recovers waits a
+// moment, then it is answered that it should come again; the connection stays.
+func TestRequestsDuringRecovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.send1("before")
+		r.stop()
+		recovered := make(chan struct{})
+		was := r.cfg.Store
+		r.cfg.Store = func(o *store.Options) {
+			was(o)
+			<-recovered
+		}
+		started := make(chan struct{})
+		go func() {
+			defer close(started)
+			r.start()
+		}()
+		synctest.Wait()
+		early, late := r.connect("early"), r.connect("late")
+		asked := time.Now()
+		early.want(wire.ServiceNotAvailable, wire.ReqSendMessageV2, sendHeader("Check", 0), []byte("too early"))
+		if took := time.Since(asked); took != patience {
+			t.Errorf("refused after %v", took)
+		}
+		answer := late.later(wire.ReqSendMessageV2, sendHeader("Check", 0), []byte("in time"))
+		time.Sleep(patience / 2)
+		close(recovered)
+		<-started
+		if resp := <-answer; resp == nil || resp.Code != wire.Success {
+			t.Errorf("the send that waited: %+v", resp)
+		}
+		if h := early.send("Check", 0, "again"); h.QueueOffset != 2 {
+			t.Errorf("stored at %d", h.QueueOffset)
+		}
+	})
+}
+
+// TestStartFailsWhileRequestsWait: a start that fails leaves nothing behind.
+func TestStartFailsWhileRequestsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.stop()
+		failed := r.cfg
+		goOn := make(chan struct{})
+		failed.Store = func(o *store.Options) {
+			<-goOn
+			o.Dir = ""
+		}
+		b, err := New(failed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcome := make(chan error, 1)
+		go func() { outcome <- b.Start(context.Background()) }()
+		synctest.Wait()
+		answer := r.connect("early").later(wire.ReqSendMessageV2, sendHeader("Check", 0), []byte("too early"))
+		synctest.Wait()
+		close(goOn)
+		if err := <-outcome; err == nil {
+			t.Error("started without a directory")
+		}
+		<-answer // an error or a refusal
+		r.start()
+		r.send1("after the failed start")
+	})
 }
 
 func (r *rig) send1(text string) {
