@@ -33,7 +33,7 @@ func (m *member) balance(ctx context.Context) {
 		case <-m.kick:
 		case <-timer.C:
 		}
-		queues, err := m.assignment(ctx)
+		share, err := m.assignment(ctx)
 		wait := balanceEvery
 		fails++
 		switch {
@@ -44,7 +44,7 @@ func (m *member) balance(ctx context.Context) {
 			wait = balanceRetry
 		default:
 			fails = 0
-			m.do(func() { m.assign(queues) })
+			m.do(func() { m.assign(share) })
 		}
 		timer.Reset(wait)
 	}
@@ -59,39 +59,91 @@ func stubborn(fails int) slog.Level {
 	return slog.LevelDebug
 }
 
-// assignment is the member's share of the queues of all its topics.
-func (m *member) assignment(ctx context.Context) ([]Queue, error) {
-	strategy, err := rebalance.ByName(string(m.cfg.Strategy))
-	if err != nil {
-		return nil, err
-	}
-	var share []Queue
+// assignment is a member's share of the queues of all its topics.
+type assignment struct {
+	queues  []Queue
+	unknown []string // brokers that did not say; of their queues the old share stays
+}
+
+// assignment is the member's share as it should be now.
+func (m *member) assignment(ctx context.Context) (assignment, error) {
+	var all assignment
 	for _, topic := range m.topics() {
 		r, err := m.c.routes.get(ctx, topic)
 		if topic != m.cfg.Topic && (err != nil || r.pretend) {
 			continue // the broker makes the retry topic; it is looked for again
 		}
 		if err != nil {
-			return nil, err
+			return all, err
 		}
 		queues, err := r.route.Subscribable(topic)
 		if err != nil {
-			return nil, err
+			return all, err
 		}
-		if !m.cfg.Broadcast {
-			if queues, err = m.share(ctx, strategy, r, queues); err != nil {
-				return nil, err
+		share := assignment{queues: fromRoute(queues)}
+		if !m.cfg.Broadcast && len(queues) > 0 {
+			if share, err = m.share(ctx, topic, r, queues); err != nil {
+				return all, err
 			}
 		}
-		share = append(share, fromRoute(queues)...)
+		all.queues = append(all.queues, share.queues...)
+		all.unknown = append(all.unknown, share.unknown...)
 	}
-	return share, nil
+	return all, nil
 }
 
-// share asks one broker of the topic for the members and takes the own part.
-func (m *member) share(ctx context.Context, s rebalance.Strategy, r *topicRoute, queues []route.MessageQueue) ([]route.MessageQueue, error) {
-	if len(queues) == 0 {
-		return nil, nil
+// share is the member's part of the queues of a topic.
+func (m *member) share(ctx context.Context, topic string, r *topicRoute, queues []route.MessageQueue) (assignment, error) {
+	if m.cfg.Strategy == StrategySticky && m.cfg.locks() {
+		if a, ok, err := m.sticky(ctx, topic, r); ok || err != nil {
+			return a, err
+		}
+	}
+	mine, err := m.classic(ctx, r, queues)
+	return assignment{queues: fromRoute(mine)}, err
+}
+
+// sticky asks each broker of the topic for the member's part of its queues. ok
+// is false if one of them says that the group needs the classic strategy.
+func (m *member) sticky(ctx context.Context, topic string, r *topicRoute) (a assignment, ok bool, err error) {
+	var errs []error
+	for _, data := range r.route.Brokers {
+		b := m.c.broker(data.Name)
+		if b == nil {
+			return a, false, ErrClosed
+		}
+		if b.met() && !b.ours() {
+			return a, false, nil
+		}
+		queues, sticky, err := b.assignment(ctx, m, topic)
+		switch {
+		case err != nil:
+			if _, refused := errors.AsType[*BrokerError](err); refused { // it may not list us yet
+				b.announce(func(error) {})
+			}
+			a.unknown = append(a.unknown, b.name)
+			errs = append(errs, err)
+		case !sticky:
+			return a, false, nil
+		}
+		a.queues = append(a.queues, queues...)
+	}
+	if len(errs) == len(r.route.Brokers) {
+		return a, false, errors.Join(errs...)
+	}
+	return a, true, nil
+}
+
+// classic asks one broker of the topic for the members and works the own part
+// out.
+func (m *member) classic(ctx context.Context, r *topicRoute, queues []route.MessageQueue) ([]route.MessageQueue, error) {
+	name := m.cfg.Strategy
+	if name == StrategySticky {
+		name = StrategyAverage
+	}
+	strategy, err := rebalance.ByName(string(name))
+	if err != nil {
+		return nil, err
 	}
 	var errs []error
 	for _, data := range r.route.Brokers {
@@ -107,7 +159,7 @@ func (m *member) share(ctx context.Context, s rebalance.Strategy, r *topicRoute,
 			err = fmt.Errorf("broker %s: %w", b.name, errNotListed)
 		}
 		if err == nil {
-			return s.Allocate(m.cfg.Group, m.id, queues, members)
+			return strategy.Allocate(m.cfg.Group, m.id, queues, members)
 		}
 		errs = append(errs, err)
 	}

@@ -231,6 +231,7 @@ func (b *broker) answered(answer heartbeatAnswer, err error) {
 	} else {
 		b.backoff = firstRetry
 		b.learn(answer)
+		b.refuse(answer)
 		b.link.Store(b.conn)
 		b.join()
 	}
@@ -255,6 +256,17 @@ func (b *broker) learn(answer heartbeatAnswer) {
 		b.step(order.SessionEvent{Kind: order.SessionHolding, Holding: b.holdsAny(), Config: b.times})
 	case answer.members && !b.ours():
 		b.kind.Store(int32(kindStock))
+	}
+}
+
+// refuse ends the members whose name another client has.
+func (b *broker) refuse(answer heartbeatAnswer) {
+	for _, n := range answer.names {
+		for _, t := range answer.taken {
+			if m := b.c.member(t.Group); m != nil && n.Group == t.Group {
+				m.nameTaken(n.Name, t.Name)
+			}
+		}
 	}
 }
 

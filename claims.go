@@ -116,10 +116,11 @@ func (c *claims) locked(id uint64, asked []order.Queue, grants []order.Grant, er
 }
 
 func (c *claims) unlock(id uint64, queues []order.Queue, overrun bool) {
+	how := unlocking{overrun: overrun, closing: c.m.closing}
 	c.m.wg.Go(func() {
 		ctx, cancel := c.m.c.requestContext()
 		defer cancel()
-		err := c.b.unlock(ctx, c.m, queues, overrun)
+		err := c.b.unlock(ctx, c.m, queues, how)
 		if err != nil {
 			c.m.log.Warn("unlock request failed; the locks will lapse", "broker", c.b.name, "err", err)
 		}

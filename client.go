@@ -287,6 +287,13 @@ func (c *Client) dropProducer(p *Producer) {
 	delete(c.producers, p)
 }
 
+// member is this client's consumer of a group, or nil.
+func (c *Client) member(group string) *member {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.members[group]
+}
+
 // memberList is the consumers of this client.
 func (c *Client) memberList() []*member {
 	c.mu.Lock()
@@ -326,10 +333,7 @@ func (c *Client) serve(conn *transport.Conn, req *wire.Command) {
 	}
 	var h header.NotifyConsumerIDsChanged
 	if h.Decode(req.Ext) == nil {
-		c.mu.Lock()
-		m := c.members[h.ConsumerGroup]
-		c.mu.Unlock()
-		if m != nil {
+		if m := c.member(h.ConsumerGroup); m != nil {
 			m.do(m.notice)
 		}
 	}

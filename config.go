@@ -163,8 +163,14 @@ func Tags(tags ...string) Filter {
 // members must use the same one.
 type Strategy string
 
-// The strategies, by RocketMQ's names.
+// The strategies. All but the first go by RocketMQ's names and are worked out
+// by each member for itself.
 const (
+	// StrategySticky (the default) has the broker split the queues so that a
+	// join or a leave moves only what must move. With a stock broker, and while
+	// the group has a stock member, it is StrategyAverage; consumers that are
+	// Unordered always use that.
+	StrategySticky         Strategy = "ORDERLY_STICKY"
 	StrategyAverage        Strategy = "AVG"
 	StrategyCircle         Strategy = "AVG_BY_CIRCLE"
 	StrategyConsistentHash Strategy = "CONSISTENT_HASH"
@@ -190,8 +196,16 @@ type ConsumerConfig struct {
 	// OffsetDir is where a broadcasting member keeps its positions. Empty: in
 	// memory, so that it begins at Start each time.
 	OffsetDir string
-	// Strategy shares out the queues. Default StrategyAverage.
+	// Strategy shares out the queues. Default StrategySticky.
 	Strategy Strategy
+	// MemberName is this member's name in the group, if it has one that
+	// outlives the process, such as the name of a pod in a stateful set. With
+	// StrategySticky its queues are lent to others while it is away, and come
+	// back if it is back within 60 s: a rolling restart moves each queue at most
+	// twice. While another live member of the group has the name, Consume ends
+	// with ErrMemberNameInUse. Letters, digits and %|-_; stock brokers do not
+	// know names. Default none.
+	MemberName string
 
 	// Concurrency is how many handler calls may run at once, over all queues
 	// (or keys). Default 20.

@@ -17,7 +17,8 @@ import (
 // takes no new messages, waits for running handlers, commits, gives its
 // queues back and returns nil; after ConsumerConfig.CloseTimeout it ends the
 // handlers' contexts and, if some still do not return, gives up with a
-// *CloseError. Errors before the group was joined are returned as they are.
+// *CloseError. Errors before the group was joined are returned as they are. If
+// another live member has the MemberName it ends with ErrMemberNameInUse.
 func (c *Client) Consume(ctx context.Context, cfg ConsumerConfig, h Handler) error {
 	cfg.MaxBatch = 1
 	return c.consume(ctx, cfg, h.callback(), false)
@@ -53,9 +54,11 @@ func (c *Client) consume(ctx context.Context, cfg ConsumerConfig, call callback,
 	balancing, stop := context.WithCancel(c.ctx)
 	m.wg.Go(func() { m.balance(balancing) })
 	c.announceAll()
+	var refused error
 	select {
 	case <-ctx.Done():
 	case <-c.closing:
+	case refused = <-m.refused:
 	}
 	stop()
 	m.ending.Store(true)
@@ -64,9 +67,9 @@ func (c *Client) consume(ctx context.Context, cfg ConsumerConfig, call callback,
 	m.leave()
 	m.wg.Wait()
 	if len(m.overrun) > 0 {
-		return &CloseError{Running: m.overrun}
+		return errors.Join(refused, &CloseError{Running: m.overrun})
 	}
-	return nil
+	return refused
 }
 
 // awaitTopic makes sure that the topic exists. One that may be created by
@@ -99,7 +102,8 @@ func (c *Client) newMember(ctx context.Context, cfg ConsumerConfig, call callbac
 		log:     c.log.With("group", cfg.Group),
 		slots:   make(slots, cfg.Concurrency), callbacks: make(slots, 1),
 		box: newMailbox[func()](), kick: make(chan struct{}, 1), ended: make(chan struct{}),
-		claims: map[string]*claims{}, lanes: map[Queue]*lane{}, want: map[string][]order.Queue{},
+		refused: make(chan error, 1),
+		claims:  map[string]*claims{}, lanes: map[Queue]*lane{}, want: map[string][]order.Queue{},
 		idleAt: order.Never,
 	}
 	m.handlerCtx = context.WithoutCancel(ctx)

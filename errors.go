@@ -34,6 +34,9 @@ var (
 	ErrBadSelector = errors.New("orderly: selector returned no queue of the list")
 	// ErrGroupInUse: this client already has a consumer of that group.
 	ErrGroupInUse = errors.New("orderly: group already has a consumer in this client")
+	// ErrMemberNameInUse: another live member of the group has this
+	// ConsumerConfig.MemberName. Who it is stands in *MemberNameError.
+	ErrMemberNameInUse = errors.New("orderly: member name is in use")
 )
 
 // Causes of a handler context's end, to be found with
@@ -133,6 +136,21 @@ func (e *BatchError) Unwrap() []error {
 	}
 	return errs
 }
+
+// MemberNameError says who has the member name; it is ErrMemberNameInUse.
+type MemberNameError struct {
+	Group      string
+	MemberName string
+	Holder     string // the client id of the live member that has it
+}
+
+// Error names the group, the name and who has it.
+func (e *MemberNameError) Error() string {
+	return fmt.Sprintf("%v: %q in group %s is client %s", ErrMemberNameInUse, e.MemberName, e.Group, e.Holder)
+}
+
+// Is makes errors.Is(err, ErrMemberNameInUse) true.
+func (e *MemberNameError) Is(target error) bool { return target == ErrMemberNameInUse }
 
 // CloseError says which handlers were still running when a consumer had to
 // end without them.

@@ -37,9 +37,10 @@ type member struct {
 	callbacks  slots // OnAssign and OnRevoke, one at a time
 	wg         sync.WaitGroup
 
-	box   *mailbox[func()]
-	kick  chan struct{} // rebalance now
-	ended chan struct{} // closed when nothing is held any more
+	box     *mailbox[func()]
+	kick    chan struct{} // rebalance now
+	ended   chan struct{} // closed when nothing is held any more
+	refused chan error    // the broker does not let the member in
 
 	// Owned by run.
 	claims  map[string]*claims // by broker name
@@ -134,15 +135,19 @@ func (m *member) giveUpAt() order.Time {
 }
 
 // assign is a new assignment: all queues that should be the member's.
-func (m *member) assign(queues []Queue) {
+func (m *member) assign(a assignment) {
 	if m.closing {
 		return
 	}
-	clear(m.want)
-	for _, q := range queues {
+	for name := range m.want {
+		if !slices.Contains(a.unknown, name) {
+			delete(m.want, name)
+		}
+	}
+	for _, q := range a.queues {
 		m.want[q.Broker] = append(m.want[q.Broker], order.Queue{Topic: q.Topic, ID: int32(q.ID)})
 	}
-	m.ready.assigned(queues)
+	m.ready.assigned(a.queues)
 	for name := range m.claims {
 		if _, wanted := m.want[name]; !wanted {
 			m.want[name] = nil
@@ -240,6 +245,17 @@ func (m *member) close(bound time.Duration) {
 	m.bound = m.c.now().Add(bound)
 	for _, c := range m.claims {
 		c.step(order.ClaimEvent{Kind: order.ClaimClose, Deadline: m.bound})
+	}
+}
+
+// nameTaken ends a member that the broker does not let in under its name.
+func (m *member) nameTaken(name, holder string) {
+	if name != m.cfg.MemberName {
+		return // a former member of the group had that one
+	}
+	select {
+	case m.refused <- &MemberNameError{Group: m.cfg.Group, MemberName: name, Holder: holder}:
+	default:
 	}
 }
 

@@ -4,12 +4,14 @@ package orderly
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/orderlymq/orderly/internal/msg"
 	"github.com/orderlymq/orderly/internal/order"
+	"github.com/orderlymq/orderly/internal/rebalance"
 	"github.com/orderlymq/orderly/internal/transport"
 	"github.com/orderlymq/orderly/internal/wire"
 	"github.com/orderlymq/orderly/internal/wire/body"
@@ -33,6 +35,8 @@ type heartbeatAnswer struct {
 	session bool // the broker has sessions, and this is ours
 	members bool // the heartbeat named consumer groups
 	token   uint64
+	taken   []header.Named      // groups whose member name another client has, and that client
+	names   []header.Named      // that the heartbeat named
 	times   order.SessionConfig // the smallest of the groups
 }
 
@@ -47,9 +51,11 @@ func (b *broker) heartbeat(conn *transport.Conn, done func(heartbeatAnswer, erro
 		token := b.token.Load()
 		header.Session{New: token == 0, Token: token}.Encode(&cmd.Ext)
 	}
+	names := b.c.memberNames()
+	header.EncodeNames(&cmd.Ext, header.ExtMember, names)
 	conn.CallAsync(cmd, time.Now().Add(b.c.cfg.RequestTimeout), func(resp *wire.Command, err error) {
 		resp, err = answerOf(conn, cmd, resp, err)
-		answer := heartbeatAnswer{members: members}
+		answer := heartbeatAnswer{members: members, names: names}
 		if err == nil {
 			err = answer.decode(resp.Ext)
 		}
@@ -66,6 +72,9 @@ func (a *heartbeatAnswer) decode(f wire.Fields) error {
 	if err != nil {
 		return err
 	}
+	if a.taken, err = header.DecodeNames(f, header.ExtTaken); err != nil {
+		return err
+	}
 	a.session, a.token = s.Token != 0, s.Token
 	for _, g := range groups {
 		a.times.Grace = smaller(a.times.Grace, g.Grace)
@@ -80,6 +89,17 @@ func smaller(a, b time.Duration) time.Duration {
 		return b
 	}
 	return a
+}
+
+// memberNames are the names that the client's members have in their groups.
+func (c *Client) memberNames() []header.Named {
+	var names []header.Named
+	for _, m := range c.memberList() {
+		if m.cfg.MemberName != "" {
+			names = append(names, header.Named{Group: m.cfg.Group, Name: m.cfg.MemberName})
+		}
+	}
+	return names
 }
 
 func (c *Client) heartbeatData() *body.HeartbeatData {
@@ -149,6 +169,32 @@ func (b *broker) members(ctx context.Context, group string) ([]string, error) {
 		return nil, fmt.Errorf("broker %s: %w", b.name, err)
 	}
 	return list.ClientIDs, nil
+}
+
+// assignment asks for the member's part of the broker's queues of a topic.
+// sticky is false if the group has to split them by the classic strategy.
+func (b *broker) assignment(ctx context.Context, m *member, topic string) (queues []Queue, sticky bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, b.c.cfg.RequestTimeout)
+	defer cancel()
+	query := body.QueryAssignment{
+		Topic: topic, ConsumerGroup: m.cfg.Group, ClientID: m.id,
+		StrategyName: rebalance.NameSticky, MessageModel: body.Clustering,
+	}
+	resp, err := b.request(ctx, wire.NewRequest(wire.ReqQueryAssignment, nil, query.Encode()))
+	if refused, ok := errors.AsType[*BrokerError](err); ok && int32(refused.Code) == wire.RequestCodeNotSupported {
+		return nil, false, nil
+	}
+	var list body.QueryAssignmentResponse
+	if err == nil {
+		err = list.Decode(resp.Body)
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("broker %s: %w", b.name, err)
+	}
+	for _, a := range list.Assignments {
+		queues = append(queues, Queue{Topic: a.Queue.Topic, Broker: b.name, ID: int(a.Queue.QueueID)})
+	}
+	return queues, resp.Ext.Value(header.ExtStrategy) == rebalance.NameSticky, nil
 }
 
 func (b *broker) lockBody(m *member, queues []order.Queue) []byte {
@@ -222,11 +268,23 @@ func (m *member) logRefusals(refused []header.LockRefusal) {
 	}
 }
 
-// unlock gives queues back. overrun: a handler of one of them still runs.
-func (b *broker) unlock(ctx context.Context, m *member, queues []order.Queue, overrun bool) error {
+// unlocking is what a broker of ours is told along with an unlock.
+type unlocking struct {
+	overrun bool // a handler of one of the queues still runs
+	closing bool // the member wants no others
+}
+
+// unlock gives queues back.
+func (b *broker) unlock(ctx context.Context, m *member, queues []order.Queue, how unlocking) error {
 	cmd := b.named(wire.NewRequest(wire.ReqUnlockBatchMQ, nil, b.lockBody(m, queues)))
-	if overrun {
+	if how.overrun {
 		m.log.Error("queues are given back while handlers of them still run: calls may overlap", "queues", len(queues))
+	}
+	if b.ours() && how.overrun {
+		cmd.Ext.Set(header.ExtOverrun, "1")
+	}
+	if b.ours() && how.closing {
+		cmd.Ext.Set(header.ExtClosing, "1")
 	}
 	_, err := b.request(ctx, cmd)
 	return err

@@ -28,7 +28,7 @@ func TestRealWaitingIsNotSilent(t *testing.T) {
 		defer cancel()
 		must(t, c.Consume(ctx, ConsumerConfig{Group: "unknown", Topic: "t"}, func(context.Context, *Message) error { return nil }))
 		must(t, c.Close())
-		if n := strings.Count(log.String(), "no consumer for this group"); n != 1 {
+		if n := strings.Count(log.String(), "does not exist"); n != 1 {
 			t.Errorf("%d lines say why nothing comes:\n%s", n, &log)
 		}
 	})

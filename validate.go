@@ -126,7 +126,7 @@ func (c ConsumerConfig) complete() (ConsumerConfig, error) {
 	var f faults
 	f.check("Group", msg.CheckGroup(c.Group))
 	f.check("Topic", msg.CheckTopic(c.Topic))
-	c.Strategy = or(c.Strategy, StrategyAverage)
+	c.Strategy = or(c.Strategy, StrategySticky)
 	c.Concurrency = or(c.Concurrency, 20)
 	c.MaxBatch = or(c.MaxBatch, 1)
 	c.HandlerTimeout = or(c.HandlerTimeout, 15*time.Minute)
@@ -150,9 +150,12 @@ func (c ConsumerConfig) complete() (ConsumerConfig, error) {
 		f.add("Order: %d is none of ByQueue, ByKey, Unordered", c.Order)
 	}
 	switch c.Strategy {
-	case StrategyAverage, StrategyCircle, StrategyConsistentHash:
+	case StrategySticky, StrategyAverage, StrategyCircle, StrategyConsistentHash:
 	default:
 		f.add("Strategy: %q is not known", c.Strategy)
+	}
+	if c.MemberName != "" {
+		f.check("MemberName", msg.CheckGroup(c.MemberName))
 	}
 	return c, f.err("consumer configuration")
 }
