@@ -167,6 +167,40 @@ func TestFailureFences(t *testing.T) {
 	}
 }
 
+// A segment that is removed, replaced or cut under the log is noticed before
+// anything that is to be on disk is answered.
+func TestFileChangedUnderTheLogFences(t *testing.T) {
+	for name, harm := range map[string]func(file string) error{
+		"removed": os.Remove,
+		"replaced": func(file string) error {
+			return errors.Join(os.WriteFile(file+"x", nil, 0o600), os.Rename(file+"x", file))
+		},
+		"cut": func(file string) error { return os.Truncate(file, 40) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t.TempDir())
+			l, h := mustOpen(t, o)
+			fill(t, l, h, 1, 5)
+			if err := l.Sync(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := harm(filepath.Join(o.Dir, fileName(1, segmentExt))); err != nil {
+				t.Fatal(err)
+			}
+			var fenced *FencedError
+			if err := h.add(t.Context(), l, payload(6), true); !errors.As(err, &fenced) {
+				t.Fatalf("append: %v", err)
+			}
+			if hl := l.Health(); hl.State != Fenced || !strings.Contains(hl.Err.Error(), "under the running broker") {
+				t.Errorf("health: %+v", hl)
+			}
+			if err := l.Close(); !errors.As(err, &fenced) {
+				t.Errorf("close: %v", err)
+			}
+		})
+	}
+}
+
 func wantFenced(t *testing.T, l *Log, err error) {
 	t.Helper()
 	var fenced *FencedError

@@ -25,6 +25,7 @@ type Log struct {
 
 	queue   queue
 	w       writer
+	watch   watch // the syncer's
 	answers answers
 
 	urgent  chan struct{}    // the syncer is to sync now

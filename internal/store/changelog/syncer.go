@@ -47,6 +47,10 @@ func (l *Log) syncNow() {
 			l.breakSync(name, err)
 			return
 		}
+		if err := l.watch.check(&l.o, file, name); err != nil {
+			l.breakSync(name, err) // the sync was of another file
+			return
+		}
 	}
 	l.mu.Lock()
 	if due {
