@@ -35,6 +35,9 @@ func TestSendsAreRefusedWhileTheLogIsFencedAndGoOnAfterwards(t *testing.T) {
 		if h := r.b.Health(); h.OK() || h.Store.State != store.StateFenced {
 			t.Errorf("health %+v", h.Store)
 		}
+		if info := p.runtimeInfo(); info[body.InfoStoreState] != "fenced" || info[body.InfoStoreError] == "" || info[body.InfoStateState] != "healthy" {
+			t.Errorf("runtime info %v", info)
+		}
 		time.Sleep(30 * time.Second)
 		p.want(wire.ServiceNotAvailable, wire.ReqSendMessageV2, sendHeader("T", 0), []byte("still broken"))
 		heal()
@@ -65,6 +68,9 @@ func TestCommitsAreRefusedWhenTheStateCannotBeWritten(t *testing.T) {
 		if h := r.b.Health(); h.OK() {
 			t.Error("healthy without a change log")
 		}
+		if info := p.runtimeInfo(); info[body.InfoStateState] != "fenced" || info[body.InfoStateError] == "" || info[body.InfoStoreState] != "open" {
+			t.Errorf("runtime info %v", info)
+		}
 		p.send("T", 0, "sends go on")
 		r.fs.Reset()
 		ctx, cancel := closeContext()
@@ -72,6 +78,16 @@ func TestCommitsAreRefusedWhenTheStateCannotBeWritten(t *testing.T) {
 		_ = r.b.Close(ctx) // says that the log was fenced
 		r.start()
 	})
+}
+
+// runtimeInfo asks for what tools show of a broker.
+func (p *peer) runtimeInfo() map[string]string {
+	p.t.Helper()
+	var kv body.KVTable
+	if err := kv.Decode(p.want(wire.Success, wire.ReqGetBrokerRuntimeInfo, nil, nil).Body); err != nil {
+		p.t.Fatal(err)
+	}
+	return kv.Table
 }
 
 // lockAny is lock for an answer that may be an error.

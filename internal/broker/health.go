@@ -3,9 +3,13 @@
 package broker
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/orderlymq/orderly/internal/order"
 	"github.com/orderlymq/orderly/internal/store"
 	"github.com/orderlymq/orderly/internal/store/changelog"
+	"github.com/orderlymq/orderly/internal/wire/body"
 )
 
 // Health is what a health check wants to know of a broker.
@@ -27,6 +31,27 @@ func (b *Broker) Health() Health {
 	return Health{
 		Store: b.store.Health(), State: b.meta.Health(), Conns: b.connCount(), Holds: b.holds.size(),
 		NameServ: b.registrar.status(),
+	}
+}
+
+// healthInfo adds the condition of both logs to what tools are told.
+func (b *Broker) healthInfo(t map[string]string, h *store.Health) {
+	state, was := b.meta.Health(), b.meta.Recovery()
+	t[body.InfoStoreState] = h.State.String()
+	t[body.InfoStoreReads] = itoa(h.ReadErrors)
+	t[body.InfoStoreRepaired] = strconv.Itoa(len(b.store.Repairs()))
+	t[body.InfoStateState] = state.State.String()
+	t[body.InfoStateRepaired] = strconv.Itoa(len(was.Damage))
+	for key, err := range map[string]error{
+		body.InfoStoreError: h.Err, body.InfoStoreIndex: h.IndexErr,
+		body.InfoStateError: state.Err, body.InfoStateSnapshot: state.SnapshotErr,
+	} {
+		if err != nil {
+			t[key] = err.Error()
+		}
+	}
+	if len(was.Aside) > 0 {
+		t[body.InfoStateAside] = strings.Join(was.Aside, " ")
 	}
 }
 

@@ -56,10 +56,7 @@ func (b *Broker) runtimeInfo() map[string]string {
 
 // ownInfo adds what RocketMQ has no name for.
 func (b *Broker) ownInfo(t map[string]string, health *store.Health) {
-	t["orderly.store.state"] = health.State.String()
-	if health.Err != nil {
-		t["orderly.store.error"] = health.Err.Error()
-	}
+	b.healthInfo(t, health)
 	b.leaseInfo(t)
 	t["orderly.sync.mode"] = b.cfg.SyncMode.String()
 	t["orderly.holds"] = strconv.Itoa(b.holds.size())

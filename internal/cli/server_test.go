@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/orderlymq/orderly/admin"
 )
 
 func TestServerServesAndEndsWithinTwoSeconds(t *testing.T) {
@@ -194,10 +196,44 @@ func TestCommandsSayWhenNobodyIsThere(t *testing.T) {
 	}
 	addr := ln.Addr().String()
 	ln.Close()
-	for _, args := range [][]string{{"topic", "list"}, {"group", "list"}, {"send", "orders", "-k", "k", "x"}, {"consume", "orders"}} {
+	for _, args := range [][]string{{"topic", "list"}, {"group", "list"}, {"health"}, {"send", "orders", "-k", "k", "x"}, {"consume", "orders"}} {
 		_, stderr, err := run(t, append(args, "-n", addr)...)
 		if err == nil || !strings.Contains(stderr, addr) {
 			t.Errorf("orderly %v: %v, and the error does not name %s:\n%s", args, err, addr, stderr)
 		}
+	}
+}
+
+// TestHealthTellsOfAFencedLog takes the log's file away from a running server.
+func TestHealthTellsOfAFencedLog(t *testing.T) {
+	data := t.TempDir()
+	s := startServer(t, data)
+	var brokers []admin.BrokerHealth
+	if status := decode(t, &brokers, "health", "-n", s.namesrv, "--json"); status != 0 || len(brokers) != 1 {
+		t.Fatalf("status %d: %+v", status, brokers)
+	}
+	if h := brokers[0]; !h.OK || h.Messages != "open" || h.State != "healthy" || len(h.Problems) != 0 || h.Disk <= 0 {
+		t.Errorf("%+v", h)
+	}
+	if err := os.Remove(filepath.Join(data, "store", "commitlog", fmt.Sprintf("%020d", 0))); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		status := decode(t, &brokers, "health", "-n", s.namesrv, "--json")
+		if status != 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("healthy without its log")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if h := brokers[0]; h.OK || h.Messages != "fenced" || h.State != "healthy" || len(h.Problems) == 0 {
+		t.Errorf("%+v", h)
+	}
+	status, out, stderr := here(t, "health", "-n", s.namesrv)
+	if status != 1 || !strings.Contains(out, "was removed under the running store") || !strings.Contains(stderr, "see above") {
+		t.Errorf("status %d\n%s%s", status, out, stderr)
 	}
 }
