@@ -118,7 +118,12 @@ func (a *app) printInspection(in inspection) error {
 			stop, mode, yesNo(c.Fenced), c.Synced, c.Indexed, c.KeyIndexed, stamp(millis(c.LastStoreTime)))
 	}
 	if s := in.State; s != nil {
-		fmt.Fprintf(a.stdout, "state: %d topics  %d groups  %d positions  %d changes\n", s.Topics, s.Groups, s.Positions, s.Changes)
+		fmt.Fprintf(a.stdout, "state: %d topics  %d groups  %d positions  %d changes, %d of them behind the snapshot\n",
+			s.Topics, s.Groups, s.Positions, s.Changes, s.Replayed)
+		in.Aside = append(in.Aside, s.Aside...)
+	}
+	for _, file := range in.Aside {
+		fmt.Fprintf(a.stdout, "set aside: %s\n", file)
 	}
 	var rows [][]any
 	for _, s := range in.Segments {

@@ -64,11 +64,16 @@ func TestStoreToolsBesideARunningServer(t *testing.T) {
 	wg.Wait()
 	s.terminate()
 
+	aside := filepath.Join(data, "meta", "0000000000000001.log.32.damaged")
+	if err := os.WriteFile(aside, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var in inspection
 	if status := decode(t, &in, "store", "inspect", "--data", data, "--json"); status != 0 {
 		t.Error("status", status)
 	}
-	if in.Messages != 7 || !in.Checkpoint.Clean || in.Durable != in.End || len(in.Segments) != 1 || in.State.Topics == 0 {
+	if in.Messages != 7 || !in.Checkpoint.Clean || in.Durable != in.End || len(in.Segments) != 1 || in.State.Topics == 0 || len(in.Aside) != 0 ||
+		len(in.State.Aside) != 1 || in.State.Aside[0] != aside {
 		t.Errorf("inspect: %+v", in)
 	}
 	status, out, _ := here(t, "store", "dump", "--data", data, "--json", "--body", "--max", "2")
@@ -82,7 +87,7 @@ func TestStoreToolsBesideARunningServer(t *testing.T) {
 	}
 	for _, args := range [][]string{{"inspect"}, {"verify"}, {"dump", "--body"}} {
 		status, out, stderr := here(t, append(append([]string{"store"}, args...), "--data", data)...)
-		if status != 0 || out == "" {
+		if status != 0 || out == "" || args[0] == "inspect" && !strings.Contains(out, "set aside: "+aside) {
 			t.Errorf("store %v: %d\n%s%s", args, status, out, stderr)
 		}
 	}

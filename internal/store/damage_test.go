@@ -346,6 +346,9 @@ func TestDamage(t *testing.T) {
 			if v, err := Verify(t.Context(), s.mem, "/store", nil); err != nil || !v.OK() {
 				t.Fatalf("verify after repair: %+v, %v", v.Findings, err)
 			}
+			if in, err := Inspect(t.Context(), s.mem, "/store"); err != nil || len(in.Aside) != len(reps) || in.Aside[0] != reps[0].File {
+				t.Fatalf("inspect after repair: %v, %v", in.Aside, err)
+			}
 		})
 	}
 }

@@ -4,7 +4,9 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -23,6 +25,7 @@ type Inspection struct {
 	Messages    int64           `json:"messages"`
 	Segments    []SegmentInfo   `json:"segments"`
 	Queues      []QueueInfo     `json:"queues"`
+	Aside       []string        `json:"aside"` // files of ranges that repair has taken out
 }
 
 // CheckpointInfo is the checkpoint in words.
@@ -99,7 +102,24 @@ func Inspect(ctx context.Context, fsys vfs.FS, dir string) (*Inspection, error) 
 		return nil, fmt.Errorf("inspect store: %w", err)
 	}
 	in.Queues = queues.list(entries)
+	if in.Aside, err = x.aside(); err != nil {
+		return nil, fmt.Errorf("inspect store: %w", err)
+	}
 	return in, nil
+}
+
+// aside lists what repair has set aside.
+func (x *offline) aside() ([]string, error) {
+	dir := x.dir + "/" + damagedDir
+	names, err := x.fs.List(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list what is set aside: %w", err)
+	}
+	out := []string{}
+	for _, n := range names {
+		out = append(out, dir+"/"+n)
+	}
+	return out, nil
 }
 
 func (x *offline) inspectSegment(ctx context.Context, f *segmentFrames, queues *queueSums) (SegmentInfo, error) {
