@@ -15,17 +15,31 @@ import (
 )
 
 // CreateGroup creates a consumer group on every broker, or changes one to what
-// g says.
+// g says; settings that g has no field for stay as they are.
 func (c *Client) CreateGroup(ctx context.Context, g Group) error {
 	if err := msg.CheckGroup(g.Name); err != nil {
 		return fmt.Errorf("admin: create group: %w", err)
 	}
-	cfg := body.NewSubscriptionGroupConfig(g.Name)
-	cfg.RetryMaxTimes = int32(cmp.Or(g.RetryMax, int(cfg.RetryMaxTimes)))
-	cfg.RetryQueueNums = int32(cmp.Or(g.RetryQueues, int(cfg.RetryQueueNums)))
-	cfg.ConsumeMessageOrderly = g.Ordered
+	if err := g.Policy.Check(); err != nil {
+		return fmt.Errorf("admin: create group %s: %w", g.Name, err)
+	}
 	return c.each(ctx, func(m master) error {
-		_, err := c.call(ctx, m.addr, wire.ReqUpdateAndCreateSubscriptionGroup, nil, cfg.Encode())
+		all, err := c.groupsOf(ctx, m)
+		if err != nil {
+			return err
+		}
+		cfg, ok := all[g.Name]
+		if !ok {
+			cfg = body.NewSubscriptionGroupConfig(g.Name)
+		}
+		fresh := body.NewSubscriptionGroupConfig(g.Name)
+		cfg.RetryMaxTimes = int32(cmp.Or(g.RetryMax, int(fresh.RetryMaxTimes)))
+		cfg.RetryQueueNums = int32(cmp.Or(g.RetryQueues, int(fresh.RetryQueueNums)))
+		if g.Ordered != orderedGroup(&cfg) {
+			cfg.ConsumeMessageOrderly = g.Ordered
+		}
+		cfg.Attributes = g.Policy.attributes(cfg.Attributes)
+		_, err = c.call(ctx, m.addr, wire.ReqUpdateAndCreateSubscriptionGroup, nil, cfg.Encode())
 		return err
 	})
 }
@@ -55,24 +69,38 @@ func (c *Client) Groups(ctx context.Context) ([]Group, error) {
 func (c *Client) groups(ctx context.Context) (map[string]Group, error) {
 	byName := map[string]Group{}
 	return byName, c.each(ctx, func(m master) error {
-		resp, err := c.call(ctx, m.addr, wire.ReqGetAllSubscriptionGroupConfig, nil, nil)
+		all, err := c.groupsOf(ctx, m)
 		if err != nil {
 			return err
 		}
-		var all body.SubscriptionGroupWrapper
-		if err := all.Decode(resp.Body); err != nil {
-			return fmt.Errorf("admin: groups of %s: %w", m.name, err)
-		}
-		for name, g := range all.Groups {
+		for name, g := range all {
 			if !msg.IsSystemGroup(name) {
 				byName[name] = Group{
 					Name: name, RetryMax: int(g.RetryMaxTimes), RetryQueues: int(g.RetryQueueNums),
-					Ordered: g.ConsumeMessageOrderly || g.Attributes[header.AttrOrdered] == "true",
+					Ordered: orderedGroup(&g),
+					Policy:  policyFrom(g.Attributes),
 				}
 			}
 		}
 		return nil
 	})
+}
+
+func orderedGroup(g *body.SubscriptionGroupConfig) bool {
+	return g.ConsumeMessageOrderly || g.Attributes[header.AttrOrdered] == "true"
+}
+
+// groupsOf returns the groups of one broker as it tells them.
+func (c *Client) groupsOf(ctx context.Context, m master) (map[string]body.SubscriptionGroupConfig, error) {
+	resp, err := c.call(ctx, m.addr, wire.ReqGetAllSubscriptionGroupConfig, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	var all body.SubscriptionGroupWrapper
+	if err := all.Decode(resp.Body); err != nil {
+		return nil, fmt.Errorf("admin: groups of %s: %w", m.name, err)
+	}
+	return all.Groups, nil
 }
 
 // Group tells of one group: its members, and how far it has come.
@@ -85,7 +113,7 @@ func (c *Client) Group(ctx context.Context, name string) (GroupInfo, error) {
 	if !ok {
 		return GroupInfo{}, fmt.Errorf("%w: %s", ErrGroupNotFound, name)
 	}
-	info := GroupInfo{Group: g, Members: []Member{}, Queues: []Position{}}
+	info := GroupInfo{Group: g, Members: []Member{}, Queues: []Position{}, Refused: []RefusedCommit{}}
 	err = c.each(ctx, func(m master) error {
 		if err := c.addMembers(ctx, &info, m); err != nil {
 			return err
@@ -123,23 +151,56 @@ func (c *Client) addMembers(ctx context.Context, info *GroupInfo, m master) erro
 }
 
 func (c *Client) addPositions(ctx context.Context, info *GroupInfo, m master) error {
-	resp, err := c.call(ctx, m.addr, wire.ReqGetConsumeStats, &header.GetConsumeStats{ConsumerGroup: info.Name}, nil)
+	stats, err := c.consumeStats(ctx, info.Name, "", m)
 	if err != nil {
 		return err
 	}
-	var stats body.ConsumeStats
-	if err := stats.Decode(resp.Body); err != nil {
-		return fmt.Errorf("admin: positions of %s: %w", info.Name, err)
+	leases := map[body.MessageQueue]*Lease{}
+	for _, h := range stats.Holders {
+		leases[body.MessageQueue{Topic: h.Topic, BrokerName: m.name, QueueID: h.QueueID}] = &Lease{
+			Holder: h.Holder, Ours: h.Ours, Epoch: h.Epoch, State: h.Why, Reset: h.Reset, Waiting: int(h.Waiting),
+			Since: fromMillis(h.Since), Until: fromMillis(h.Until),
+		}
 	}
 	for q, o := range stats.OffsetTable {
-		if q.Topic == "%RETRY%"+info.Name {
+		if q.Topic == retryTopic(info.Name) {
 			continue
 		}
 		info.Queues = append(info.Queues, Position{
 			Topic: q.Topic, Broker: q.BrokerName, ID: int(q.QueueID),
 			Committed: o.ConsumerOffset, Max: o.BrokerOffset, Lag: o.BrokerOffset - o.ConsumerOffset,
-			LastConsumed: fromMillis(o.LastTimestamp),
+			LastConsumed: fromMillis(o.LastTimestamp), Lease: leases[q],
+		})
+	}
+	for _, r := range stats.Refused {
+		info.Refused = append(info.Refused, RefusedCommit{
+			Topic: r.Topic, Broker: m.name, ID: int(r.QueueID), Client: r.Client, Host: r.Host, Why: r.Why,
+			Offset: r.Offset, Committed: r.Position, Count: r.Count, First: fromMillis(r.First), Last: fromMillis(r.Last),
 		})
 	}
 	return nil
+}
+
+func retryTopic(group string) string { return "%RETRY%" + group }
+
+// consumeStats asks a broker how far a group is, in one topic or in all.
+func (c *Client) consumeStats(ctx context.Context, group, topic string, m master) (*body.ConsumeStats, error) {
+	h := &header.GetConsumeStats{ConsumerGroup: group, Topic: topic}
+	resp, err := c.call(ctx, m.addr, wire.ReqGetConsumeStats, withHolders{h}, nil)
+	if err != nil {
+		return nil, err
+	}
+	var stats body.ConsumeStats
+	if err := stats.Decode(resp.Body); err != nil {
+		return nil, fmt.Errorf("admin: positions of %s: %w", group, err)
+	}
+	return &stats, nil
+}
+
+// withHolders asks for what only Orderly tells, too.
+type withHolders struct{ *header.GetConsumeStats }
+
+func (h withHolders) Encode(f *wire.Fields) {
+	h.GetConsumeStats.Encode(f)
+	f.Add(header.ExtHolders, "1")
 }

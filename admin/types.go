@@ -64,6 +64,9 @@ type Group struct {
 	// Ordered: it was created so (RocketMQ's consumeMessageOrderly), or it reads
 	// an ordered topic and has inherited its rules.
 	Ordered bool `json:"ordered"`
+	// Policy is what only Orderly's brokers know; a stock broker keeps it and
+	// does not act on it.
+	Policy GroupPolicy `json:"policy"`
 }
 
 // GroupInfo is what `group show` tells.
@@ -71,6 +74,9 @@ type GroupInfo struct {
 	Group
 	Members []Member   `json:"members"`
 	Queues  []Position `json:"queues"`
+	// Refused are the commits that did not count since the broker's start, the
+	// latest first; at most 64 a broker. Stock clients are not told of it.
+	Refused []RefusedCommit `json:"refused"`
 }
 
 // Member is one client of a group.
@@ -94,4 +100,42 @@ type Position struct {
 	Lag int64 `json:"lag"`
 	// LastConsumed is the store time of the last message that is done.
 	LastConsumed time.Time `json:"last_consumed,omitzero"`
+	// Lease says who may consume the queue; nil if nobody has asked for it, or
+	// on a stock broker.
+	Lease *Lease `json:"lease,omitempty"`
+}
+
+// Lease is the state of a queue at the broker: who holds it, since when, until
+// when and in which state, and how many wait.
+type Lease struct {
+	Holder string `json:"holder"` // client id; empty: free
+	Ours   bool   `json:"ours"`   // the holder is one of Orderly's clients
+	Epoch  int64  `json:"epoch"`  // of the last lease: Message.Fence
+	// State is held, grace (the holder's link is gone), restart (it has not come
+	// back since the broker started), leaving (a stock client shuts down), "taken
+	// by an operator", or empty.
+	State string    `json:"state"`
+	Since time.Time `json:"since,omitzero"`
+	// Until is when it ends unless the holder is heard of.
+	Until time.Time `json:"until,omitzero"`
+	// Reset: the position was reset, and stock members have not taken it up.
+	Reset bool `json:"reset"`
+	// Waiting members have asked for the queue and were refused.
+	Waiting int `json:"waiting"`
+}
+
+// RefusedCommit tells of commits to a queue that did not count, of one sender
+// and for one reason.
+type RefusedCommit struct {
+	Topic     string    `json:"topic"`
+	Broker    string    `json:"broker"`
+	ID        int       `json:"id"`
+	Client    string    `json:"client"` // client id, empty if unknown
+	Host      string    `json:"host"`   // the sender's address
+	Why       string    `json:"why"`
+	Offset    int64     `json:"offset"`    // of the last one
+	Committed int64     `json:"committed"` // the group's position then
+	Count     int64     `json:"count"`
+	First     time.Time `json:"first"`
+	Last      time.Time `json:"last"`
 }

@@ -128,8 +128,24 @@ func TestGroupsAreCreatedChangedAndDeleted(t *testing.T) {
 		got.Attributes[header.AttrBackoffMs] != "100,2000" || got.Attributes[header.AttrPoison] != "dead-letter" {
 		t.Errorf("%+v", got)
 	}
-	cfg.Attributes = map[string]string{header.AttrGraceMs: "5"}
-	p.want(wire.InvalidParameter, wire.ReqUpdateAndCreateSubscriptionGroup, nil, cfg.Encode())
+	for _, bad := range []map[string]string{
+		{header.AttrGraceMs: "5"},
+		{"+" + header.AttrGraceMs: "60001"},
+		{header.AttrLeaseMs: "900"},
+		{header.AttrStockFastRelease: "yes"},
+		{header.AttrGraceMs: "5000", header.AttrLeaseMs: "9999"},
+		{header.AttrPoison: "skip"},
+		{header.AttrBackoffMs: "1,x"},
+	} {
+		cfg.Attributes = bad
+		p.want(wire.InvalidParameter, wire.ReqUpdateAndCreateSubscriptionGroup, nil, cfg.Encode())
+	}
+	cfg.Attributes = map[string]string{"-" + header.AttrGraceMs: "", "+" + header.AttrLeaseMs: "4000", "-other": ""}
+	p.want(wire.Success, wire.ReqUpdateAndCreateSubscriptionGroup, nil, cfg.Encode())
+	got = get("G")
+	if len(got.Attributes) != 3 || got.Attributes[header.AttrLeaseMs] != "4000" || got.Attributes[header.AttrPoison] != "dead-letter" {
+		t.Errorf("after a change: %v", got.Attributes)
+	}
 	cfg.GroupName = "bad name!"
 	p.want(wire.InvalidParameter, wire.ReqUpdateAndCreateSubscriptionGroup, nil, cfg.Encode())
 	p.want(wire.InvalidParameter, wire.ReqUpdateAndCreateSubscriptionGroup, nil, []byte("{}"))

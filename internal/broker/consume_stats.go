@@ -31,6 +31,7 @@ func (b *Broker) getConsumeStats(r request) {
 		}
 		if r.cmd.Ext.Has(header.ExtHolders) {
 			stats.Holders = b.holders(h.ConsumerGroup, topics)
+			stats.Refused = b.refusedCommits(h.ConsumerGroup, topics)
 		}
 		r.okBody(stats.Encode())
 	})

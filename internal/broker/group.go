@@ -31,6 +31,7 @@ type group struct {
 	unsettled int                  // works decided and not yet carried out
 	resets    map[order.Queue]bool // queues with a reset that is not taken up
 
+	refusals refusals
 	members  members
 	notices  notices
 	assigned map[string]*stickyState // by topic; of the sticky strategy

@@ -7,10 +7,17 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/orderlymq/orderly/internal/store/meta"
 	"github.com/orderlymq/orderly/internal/wire/body"
 	"github.com/orderlymq/orderly/internal/wire/header"
+)
+
+// Bounds of a group's back-off.
+const (
+	maxBackoffs  = 64
+	maxBackoffMs = 24 * 3600 * 1000
 )
 
 // groupBody is a group as it is told to others. Our own settings travel as
@@ -81,21 +88,33 @@ func groupFrom(c *body.SubscriptionGroupConfig, old *meta.Group) (meta.Group, er
 	}
 	g.Attributes = map[string]string{}
 	for key, value := range c.Attributes {
-		if err := groupAttr(&g, strings.TrimPrefix(key, "+"), value); err != nil {
-			return g, err
+		name := strings.TrimLeft(key, "+-")
+		if strings.HasPrefix(key, "-") {
+			value = ""
 		}
+		if err := groupAttr(&g, name, value); err != nil {
+			return g, fmt.Errorf("group %s: %w", c.GroupName, err)
+		}
+	}
+	if lease := time.Duration(g.LeaseMs) * time.Millisecond; lease != 0 && lease < 2*g.Grace() {
+		return g, fmt.Errorf("group %s: a lease time of %v is less than twice the grace of %v", c.GroupName, lease, g.Grace())
 	}
 	return g, nil
 }
 
-// groupAttr sets one attribute. Keys that are not ours are kept as they are.
+// groupAttr sets one attribute; without a value it becomes what it is by
+// default. Keys that are not ours are kept as they are.
 func groupAttr(g *meta.Group, key, value string) error {
 	ok := true
+	if value == "" {
+		clearAttr(g, key)
+		return nil
+	}
 	switch key {
 	case header.AttrOrdered:
-		g.Ordered = value == "true"
+		g.Ordered, ok = value == "true", value == "true" || value == "false"
 	case header.AttrStockFastRelease:
-		g.StockFastRelease = value == "true"
+		g.StockFastRelease, ok = value == "true", value == "true" || value == "false"
 	case header.AttrGraceMs:
 		g.GraceMs, ok = parseNumber(value, 250, 60_000)
 	case header.AttrLeaseMs:
@@ -121,6 +140,31 @@ func groupAttr(g *meta.Group, key, value string) error {
 	return nil
 }
 
+func clearAttr(g *meta.Group, key string) {
+	switch key {
+	case header.AttrOrdered:
+		g.Ordered = false
+	case header.AttrStockFastRelease:
+		g.StockFastRelease = false
+	case header.AttrGraceMs:
+		g.GraceMs = 0
+	case header.AttrLeaseMs:
+		g.LeaseMs = 0
+	case header.AttrMaxAttempts:
+		g.MaxAttempts = 0
+	case header.AttrMaxHandlerMs:
+		g.MaxHandlerMs = 0
+	case header.AttrBackoffMs:
+		g.BackoffMs = nil
+	case header.AttrPoison:
+		g.Poison = meta.PoisonBlock
+	case header.AttrOverrun:
+		g.Overrun = meta.OverrunKeep
+	default:
+		delete(g.Attributes, key)
+	}
+}
+
 func parseNumber(text string, low, high int32) (int32, bool) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	return int32(n), err == nil && int32(n) >= low && int32(n) <= high
@@ -137,8 +181,8 @@ func joinInts(list []int32) string {
 func splitInts(text string) ([]int32, bool) {
 	var list []int32
 	for item := range strings.SplitSeq(text, ",") {
-		n, ok := parseNumber(strings.TrimSpace(item), 0, 1<<30)
-		if !ok {
+		n, ok := parseNumber(strings.TrimSpace(item), 0, maxBackoffMs)
+		if !ok || len(list) == maxBackoffs {
 			return nil, false
 		}
 		list = append(list, n)

@@ -43,7 +43,8 @@ func (b *Broker) updateOffset(r request) {
 		r.fail(wire.SystemBusy, "this connection takes part in too many groups: open another one")
 		return
 	}
-	a := &ask{done: func(acts []order.LeaseAction, err error) { b.committed(r, fence, acts, err) }}
+	who := committer{r.c.client, r.c.host}
+	a := &ask{done: func(acts []order.LeaseAction, err error) { b.committed(r, fence, g.countCommit(who, acts, err), err) }}
 	if err := a.decodeProgress(r.cmd.Ext); err != nil {
 		r.fail(wire.InvalidParameter, err.Error())
 		return
@@ -70,12 +71,12 @@ func (b *Broker) commitEvent(c *conn, topic *meta.Topic, group string, queue int
 func (b *Broker) commitOfPull(p *pulling) {
 	ev := b.commitEvent(p.c, p.topic, p.group.name, p.h.QueueID, p.h.CommitOffset, p.fence)
 	ev.Async = true
-	p.group.feed(ev, &ask{done: func(acts []order.LeaseAction, err error) { b.countCommit(acts, err) }})
+	g, who := p.group, committer{p.c.client, p.c.host}
+	g.feed(ev, &ask{done: func(acts []order.LeaseAction, err error) { g.countCommit(who, acts, err) }})
 }
 
-// committed answers a commit.
-func (b *Broker) committed(r request, fence header.Fence, acts []order.LeaseAction, err error) {
-	refused := b.countCommit(acts, err)
+// committed answers a commit; refused is the action that refused it, if one did.
+func (b *Broker) committed(r request, fence header.Fence, refused *order.LeaseAction, err error) {
 	switch {
 	case err != nil:
 		r.failed(err)
@@ -97,17 +98,18 @@ func (b *Broker) committed(r request, fence header.Fence, acts []order.LeaseActi
 
 // countCommit counts a commit and returns the action that refused it, if one
 // did.
-func (b *Broker) countCommit(acts []order.LeaseAction, err error) *order.LeaseAction {
+func (g *group) countCommit(who committer, acts []order.LeaseAction, err error) *order.LeaseAction {
 	if err != nil {
 		return nil
 	}
 	for i := range acts {
 		if acts[i].Kind == order.LeaseDropped {
-			b.stats.refusals.Add(1)
+			g.b.stats.refusals.Add(1)
+			g.refusals.add(g.b.clock.now(), who, &acts[i])
 			return &acts[i]
 		}
 	}
-	b.stats.commits.Add(1)
+	g.b.stats.commits.Add(1)
 	return nil
 }
 

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,8 +12,8 @@ import (
 )
 
 func (a *app) groupCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "group", Short: "List and show consumer groups"}
-	cmd.AddCommand(a.groupList(), a.groupShow())
+	cmd := &cobra.Command{Use: "group", Short: "Create, list, show, change and reset consumer groups"}
+	cmd.AddCommand(a.groupCreate(), a.groupSet(), a.groupList(), a.groupShow(), a.groupReset(), a.groupDelete())
 	return cmd
 }
 
@@ -67,20 +68,71 @@ func (a *app) groupShow() *cobra.Command {
 }
 
 func (a *app) showGroup(g admin.GroupInfo) error {
-	fmt.Fprintf(a.stdout, "group %s  members: %d\n", g.Name, len(g.Members))
+	fmt.Fprintf(a.stdout, "group %s  ordered: %s  members: %d\n", g.Name, yesNo(g.Ordered), len(g.Members))
+	fmt.Fprintln(a.stdout, policyText(g.Policy))
 	var rows [][]any
 	for _, m := range g.Members {
 		rows = append(rows, []any{m.ClientID, m.Addr, m.Language, m.Version})
 	}
-	if len(rows) > 0 {
-		if err := a.table([]string{"member", "address", "language", "version"}, rows); err != nil {
-			return err
-		}
-		fmt.Fprintln(a.stdout)
+	if err := a.section([]string{"member", "address", "language", "version"}, rows); err != nil {
+		return err
 	}
 	rows = nil
 	for _, q := range g.Queues {
-		rows = append(rows, []any{q.Topic, q.Broker, q.ID, q.Committed, q.Max, q.Lag, stamp(q.LastConsumed)})
+		row := []any{q.Topic, q.Broker, q.ID, q.Committed, q.Max, q.Lag, stamp(q.LastConsumed)}
+		rows = append(rows, append(row, leaseCells(q.Lease)...))
 	}
-	return a.table([]string{"topic", "broker", "queue", "committed", "max", "lag", "last consumed"}, rows)
+	fmt.Fprintln(a.stdout)
+	if err := a.table([]string{"topic", "broker", "queue", "committed", "max", "lag", "last consumed", "holder", "state", "since", "fence", "waiting"}, rows); err != nil {
+		return err
+	}
+	rows = nil
+	for _, r := range g.Refused {
+		rows = append(rows, []any{r.Topic, r.Broker, r.ID, cmp.Or(r.Client, r.Host), r.Offset, r.Committed, r.Count, stamp(r.First), stamp(r.Last), r.Why})
+	}
+	return a.section([]string{"refused: topic", "broker", "queue", "sender", "value", "committed", "times", "since", "last", "why"}, rows)
+}
+
+// section is a table after an empty line, if it has rows.
+func (a *app) section(titles []string, rows [][]any) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.stdout)
+	return a.table(titles, rows)
+}
+
+// leaseCells shows who holds a queue, and in which state it is.
+func leaseCells(l *admin.Lease) []any {
+	if l == nil {
+		return []any{"-", "-", "-", "-", "-"}
+	}
+	state := cmp.Or(l.State, "free")
+	if l.Reset {
+		state += ", reset not taken up"
+	}
+	return []any{cmp.Or(l.Holder, "-"), state, stamp(l.Since), l.Epoch, l.Waiting}
+}
+
+// policyText shows a group's policy, defaults filled in.
+func policyText(p admin.GroupPolicy) string {
+	p = p.Effective()
+	attempts, handler, pauses := "no end", "no end", "the client's"
+	if p.MaxAttempts > 0 {
+		attempts = fmt.Sprint(p.MaxAttempts)
+	}
+	if p.MaxHandlerTime > 0 {
+		handler = p.MaxHandlerTime.String()
+	}
+	if len(p.Backoff) > 0 {
+		pauses = ""
+		for i, d := range p.Backoff {
+			if i > 0 {
+				pauses += ","
+			}
+			pauses += d.String()
+		}
+	}
+	return fmt.Sprintf("grace: %v  lease: %v  stock fast release: %s  max attempts: %s  poison: %s  back-off: %s  max handler time: %s  overrun: %s",
+		p.Grace, p.Lease, yesNo(p.StockFastRelease), attempts, p.Poison, pauses, handler, p.Overrun)
 }

@@ -7,7 +7,9 @@ package body
 type ConsumeStats struct {
 	OffsetTable map[MessageQueue]OffsetWrapper
 	ConsumeTPS  float64
-	Holders     []QueueHolder // oHolders; only from us, and only if asked for
+	// Only from us, and only if asked for with header.ExtHolders.
+	Holders []QueueHolder   // oHolders
+	Refused []RefusedCommit // oRefused
 }
 
 // OffsetWrapper says how far a group is in one queue.
@@ -30,6 +32,9 @@ func (c *ConsumeStats) write(w *writer) {
 	if len(c.Holders) > 0 {
 		writeList(w, "oHolders", c.Holders, (*QueueHolder).write)
 	}
+	if len(c.Refused) > 0 {
+		writeList(w, "oRefused", c.Refused, (*RefusedCommit).write)
+	}
 	writeQueueTable(w, "offsetTable", c.OffsetTable, (*OffsetWrapper).write)
 	w.close('}')
 }
@@ -44,6 +49,8 @@ func (c *ConsumeStats) read(r *reader) {
 			c.OffsetTable = readQueueTable(r, (*OffsetWrapper).read)
 		case "oHolders":
 			c.Holders = readList(r, (*QueueHolder).read)
+		case "oRefused":
+			c.Refused = readList(r, (*RefusedCommit).read)
 		}
 	})
 }
