@@ -184,6 +184,10 @@ func (b *Broker) open(ctx context.Context) (err error) {
 	if err := b.openStore(ctx); err != nil {
 		return fmt.Errorf("broker: open the message store: %w", err)
 	}
+	if b.meta.View().Boot().Starts == 0 && b.store.Positions().Committed > 0 {
+		b.log.Error("there are messages, but no topics, groups and positions: was the state lost? restore it from a backup",
+			"messages", path.Join(b.cfg.Dir, storeDir), "state", path.Join(b.cfg.Dir, stateDir))
+	}
 	if err := b.meta.ApplySync(ctx, meta.StartBroker{BootID: b.cfg.FS.BootID(), At: b.clock.at()}); err != nil {
 		return fmt.Errorf("broker: note the start: %w", err)
 	}

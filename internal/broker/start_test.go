@@ -3,7 +3,9 @@
 package broker
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net"
 	"strings"
 	"testing"
@@ -124,6 +126,33 @@ func TestStartFailsWhileRequestsWait(t *testing.T) {
 		r.start()
 		r.send1("after the failed start")
 	})
+}
+
+// TestMessagesWithoutState: a state that was lost is not passed over in silence.
+func TestMessagesWithoutState(t *testing.T) {
+	var log bytes.Buffer
+	r := newRig(t, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	const complaint = "was the state lost?"
+	r.send1("kept")
+	r.stop()
+	if strings.Contains(log.String(), complaint) {
+		t.Errorf("complaint about a new directory:\n%s", &log)
+	}
+	names, err := r.fs.List("data/meta")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	for _, n := range names {
+		if err := r.fs.Remove("data/meta/" + n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.start()
+	r.stop()
+	if !strings.Contains(log.String(), complaint) {
+		t.Errorf("no word of it:\n%s", &log)
+	}
+	r.start()
 }
 
 func (r *rig) send1(text string) {
