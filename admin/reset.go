@@ -42,9 +42,9 @@ type QueueReset struct {
 }
 
 // ResetPositions sets a group's positions, whether it runs or not. Members that
-// run drop what they have in hand of the queues: Orderly's at once; Java and Go
-// clients of RocketMQ wait 10 s before they go on, and what they commit in
-// between does not count.
+// run drop what they have in hand of the queues and go on: Orderly's at once,
+// Java and Go clients of RocketMQ after 1 to 15 s. What they commit in between
+// does not count.
 func (c *Client) ResetPositions(ctx context.Context, r Reset) ([]QueueReset, error) {
 	h, err := r.header()
 	if err != nil {

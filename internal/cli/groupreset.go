@@ -20,7 +20,7 @@ func (a *app) groupReset() *cobra.Command {
 		Use:   "reset NAME TOPIC --to first|last|TIME, or --queue N --offset M",
 		Short: "Set where a group goes on in a topic, while it runs or not",
 		Long: "Set where a group goes on in a topic, while it runs or not. Members that run drop what they have in hand of " +
-			"these queues: Orderly's at once; Java and Go clients of RocketMQ go on after 10 s.",
+			"these queues and go on: Orderly's at once, Java and Go clients of RocketMQ after 1 to 15 s.",
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := admin.Reset{Group: args[0], Topic: args[1], Broker: broker}

@@ -15,6 +15,9 @@ public final class Peer {
             case "decode": // FILE
                 Decode.run(args[1]);
                 break;
+            case "reset": // NAMESRV TOPIC GROUP MILLIS
+                Reset.run(args[1], args[2], args[3], Long.parseLong(args[4]));
+                break;
             default:
                 throw new IllegalArgumentException(args[0]);
         }
