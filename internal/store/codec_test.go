@@ -236,7 +236,7 @@ func FuzzOpen(f *testing.F) {
 		name := names[int(file)%len(names)]
 		w, err := s.mem.OpenRW(name)
 		if err != nil {
-			t.Skip() // the lock file
+			return // the lock file
 		}
 		size, _ := w.Size()
 		if _, err := w.WriteAt(with, int64(off)%(size+1)); err != nil {

@@ -159,15 +159,18 @@ func (c *core) queryKey(ctx context.Context, topic, key string, limit int, begin
 	return out, nil
 }
 
-// searchKey searches the key index, once more after a damaged file was made anew.
+// searchKey searches the key index, again after each damaged file was made anew.
 func (c *core) searchKey(hash uint64) ([]int64, error) {
 	start := int64(0)
 	if l := c.segs.snapshot(); len(l) > 0 {
 		start = l[0].base
 	}
 	places, err := c.index.search(hash, start)
-	var bad *keyFileError
-	if errors.As(err, &bad) {
+	for range c.segs.count() { // a file that stays damaged is an error
+		bad, ok := errors.AsType[*keyFileError](err)
+		if !ok {
+			break
+		}
 		if err := c.index.fix(request{key: bad.f}); err != nil {
 			return nil, err
 		}
