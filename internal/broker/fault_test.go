@@ -3,10 +3,12 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,6 +79,43 @@ func TestCommitsAreRefusedWhenTheStateCannotBeWritten(t *testing.T) {
 		defer cancel()
 		_ = r.b.Close(ctx) // says that the log was fenced
 		r.start()
+	})
+}
+
+// TestReadOnlyDirectory: a start says so, and a disk that becomes read-only
+// under the broker stops sends and commits, not reads.
+func TestReadOnlyDirectory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(c *Config) { c.SyncMode = store.Synced })
+		p := r.connect("client")
+		p.createTopic("T", 1, "")
+		p.send("T", 0, "kept")
+		p.beat("c1", "G", "T", "*")
+		const writes = vfs.OpCreate | vfs.OpMkdir | vfs.OpRename | vfs.OpRemove | vfs.OpWrite | vfs.OpTruncate | vfs.OpSync | vfs.OpLock
+		r.fs.Add(vfs.Rule{Op: writes, Err: syscall.EROFS})
+		p.want(wire.ServiceNotAvailable, wire.ReqSendMessageV2, sendHeader("T", 0), []byte("refused"))
+		if resp := p.commit("G", "T", 0, 1, 0); resp.Code != wire.ServiceNotAvailable {
+			t.Errorf("commit: %s", wire.ResponseName(resp.Code))
+		}
+		if _, _, msgs := p.pull(pullHeader("G", "T", 0, 0)); len(msgs) != 1 {
+			t.Errorf("%d messages can be read", len(msgs))
+		}
+		ctx, cancel := closeContext()
+		defer cancel()
+		_ = r.b.Close(ctx) // says that the logs are fenced
+		b, err := New(r.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Start(context.Background()); !errors.Is(err, syscall.EROFS) {
+			t.Errorf("start on a read-only disk: %v", err)
+		}
+		r.fs.Reset()
+		r.start()
+		p = r.connect("client")
+		if _, _, msgs := p.pull(pullHeader("G", "T", 0, 0)); len(msgs) != 1 {
+			t.Errorf("%d messages after the disk is back", len(msgs))
+		}
 	})
 }
 
