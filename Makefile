@@ -50,3 +50,11 @@ mutate:
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)
+
+# Each fuzz target for a while: of every file's decoder, and of every frame's.
+FUZZTIME ?= 10s
+fuzz:
+	@set -e; for pkg in $$($(GO) list $(PKGS)); do \
+	for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+		echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+	done; done

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"github.com/orderlymq/orderly/internal/vfs"
 )
 
 func TestFrameComesBack(t *testing.T) {
@@ -107,4 +109,60 @@ func FuzzOpenSegment(f *testing.F) {
 			t.Fatalf("no progress: %+v", resume)
 		}
 	})
+}
+
+// FuzzLoadSnapshot: whatever the file holds, loading it ends; what is loaded
+// without complaint is a whole snapshot.
+func FuzzLoadSnapshot(f *testing.F) {
+	sum := newChecksum(42)
+	snapshot := func(items ...string) []byte {
+		var b []byte
+		var at int
+		for i, item := range items {
+			b, at = begin(b)
+			b = sum.finish(append(b, item...), at, frameItem, uint64(i+1), 0)
+		}
+		b, at = begin(b)
+		return sum.finish(b, at, frameEnd, uint64(len(items)), 0)
+	}
+	f.Add(snapshot())
+	f.Add(snapshot("a", "item of more than eight bytes"))
+	f.Add(snapshot("cut off")[:40])
+	f.Add(make([]byte, 64))
+	f.Fuzz(func(t *testing.T, frames []byte) {
+		mem := vfs.NewMem()
+		if err := mem.MkdirAll("log"); err != nil {
+			t.Fatal(err)
+		}
+		file, err := mem.Create("log/" + fileName(3, snapshotExt))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.WriteAt(append(appendFileHeader(nil, snapshotMagic, 42, 3), frames...), 0); err != nil {
+			t.Fatal(err)
+		}
+		for _, salvage := range []bool{false, true} {
+			m := &items{}
+			r := &recovery{o: Options{FS: mem, Dir: "log"}.withDefaults(), m: m, sum: sum}
+			r.found.id = 42
+			damage, err := r.load(t.Context(), 3, salvage)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if whole := snapshot(m.got...); damage == nil && !salvage && len(frames) < len(whole) {
+				t.Errorf("%d items out of %d bytes", len(m.got), len(frames))
+			}
+		}
+	})
+}
+
+// items is a machine that keeps what a snapshot holds.
+type items struct {
+	history
+	got []string
+}
+
+func (m *items) Load(item []byte) error {
+	m.got = append(m.got, string(item))
+	return nil
 }
