@@ -21,7 +21,7 @@ func benchKeys(n int) []QueueKey {
 	return keys
 }
 
-func filledState(b *testing.B, n int) (*State, []QueueKey) {
+func filledState(b testing.TB, n int) (*State, []QueueKey) {
 	b.Helper()
 	s, err := Open(b.Context(), Options{FS: vfs.OS(), Dir: b.TempDir()})
 	if err != nil {

@@ -84,6 +84,27 @@ func TestStateSurvivesReopening(t *testing.T) {
 	closeState(t, s)
 }
 
+// TestCommitWritesOnlyItself: what a commit and its sync write does not depend
+// on how many other positions there are.
+func TestCommitWritesOnlyItself(t *testing.T) {
+	const commits, each = 100, 200
+	s, keys := filledState(t, 20_000)
+	before := s.Health()
+	for i := range commits {
+		c := Commit{QueueKey: keys[i*97], Offset: 2, Settled: []Range{{4, 6}}}
+		if err := s.ApplySync(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := s.Health()
+	if after.Snapshot != before.Snapshot {
+		t.Errorf("a snapshot was written after %d", after.Snapshot)
+	}
+	if n := after.Tail - before.Tail; n <= 0 || n > commits*each {
+		t.Errorf("%d commits wrote %d bytes", commits, n)
+	}
+}
+
 func TestDecisionRefuses(t *testing.T) {
 	s := openState(t, Options{FS: vfs.OS(), Dir: t.TempDir()})
 	defer closeState(t, s)
