@@ -21,13 +21,76 @@ type ledger struct {
 
 	mu      sync.Mutex
 	history check.History
+	calls   []ledgerCall    // parallel to history.Calls
+	dead    map[string]bool // members whose process was killed
 	owner   map[Queue]string
 	moves   map[Queue]int // to another member than the one before
 	seq     map[string]int
 }
 
+// ledgerCall is what the checker does not ask for.
+type ledgerCall struct {
+	queue Queue
+	fence uint64
+	cause error         // why its context had ended when it returned
+	cut   time.Duration // when its context ended; 0: it did not
+}
+
 func newLedger(t *testing.T) *ledger {
-	return &ledger{t: t, start: time.Now(), owner: map[Queue]string{}, moves: map[Queue]int{}, seq: map[string]int{}}
+	return &ledger{
+		t: t, start: time.Now(), dead: map[string]bool{}, owner: map[Queue]string{}, moves: map[Queue]int{}, seq: map[string]int{},
+	}
+}
+
+func (l *ledger) now() time.Duration { return time.Since(l.start) }
+
+// kill notes the death of a member's process: what it does later nobody sees.
+func (l *ledger) kill(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dead[name] = true
+	l.history.Kills = append(l.history.Kills, check.Kill{Consumer: name, At: l.now()})
+}
+
+// ownedBy lists the queues that were last given to a member.
+func (l *ledger) ownedBy(name string) []Queue {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var queues []Queue
+	for q, owner := range l.owner {
+		if owner == name {
+			queues = append(queues, q)
+		}
+	}
+	return queues
+}
+
+// next is when the first call for q began after a moment, made by another
+// member than the one that had it.
+func (l *ledger) next(q Queue, after time.Duration, had string) (time.Duration, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, c := range l.history.Calls {
+		if l.calls[i].queue == q && c.Consumer != had && c.Start >= after {
+			return c.Start, true
+		}
+	}
+	return 0, false
+}
+
+// fences checks that fence numbers of each queue never go back from call to
+// call, whoever makes them.
+func (l *ledger) fences() {
+	l.t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := map[Queue]uint64{}
+	for i, c := range l.calls {
+		if c.fence < last[c.queue] {
+			l.t.Errorf("%v: call of %s for %v under fence %d after %d", l.history.Calls[i].Start, l.history.Calls[i].Consumer, c.queue, c.fence, last[c.queue])
+		}
+		last[c.queue] = c.fence
+	}
 }
 
 // watch adds the record of a member's queues to cfg.
@@ -69,20 +132,45 @@ func (l *ledger) moved() (queues, most int) {
 	return queues, most
 }
 
-// handler records the calls of a member's handler, which take d.
+// handler records the calls of a member's handler, which take d and look at no
+// context.
 func (l *ledger) handler(name string, d time.Duration) Handler {
-	return func(_ context.Context, m *Message) error {
+	return l.record(name, func(context.Context, *Message) error { time.Sleep(d); return nil })
+}
+
+// record records the calls of h.
+func (l *ledger) record(name string, h Handler) Handler {
+	return func(ctx context.Context, m *Message) error {
 		seq, _ := strconv.Atoi(string(m.Body))
 		l.mu.Lock()
+		if l.dead[name] {
+			l.mu.Unlock()
+			<-ctx.Done()
+			return ctx.Err()
+		}
 		at := len(l.history.Calls)
-		l.history.Calls = append(l.history.Calls, check.Call{Consumer: name, Key: m.OrderingKey, Seq: seq, Start: time.Since(l.start)})
+		l.history.Calls = append(l.history.Calls, check.Call{Consumer: name, Key: m.OrderingKey, Seq: seq, Start: l.now()})
+		l.calls = append(l.calls, ledgerCall{queue: m.Queue, fence: m.Fence})
 		l.mu.Unlock()
-		time.Sleep(d)
+		watched := context.AfterFunc(ctx, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.calls[at].cut = l.now()
+		})
+		err := h(ctx, m)
+		watched()
 		l.mu.Lock()
 		defer l.mu.Unlock()
+		l.calls[at].cause = context.Cause(ctx)
+		if l.dead[name] {
+			return err
+		}
 		call := &l.history.Calls[at]
-		call.End, call.Outcome = time.Since(l.start), check.Success
-		return nil
+		call.End, call.Outcome = l.now(), check.Success
+		if err != nil {
+			call.Outcome = check.Failure
+		}
+		return err
 	}
 }
 
@@ -132,7 +220,7 @@ func (l *ledger) judge() check.Report {
 	l.t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.history.End = time.Since(l.start)
+	l.history.End = l.now()
 	rep := check.Check(l.history)
 	if !rep.OK() || rep.Handled == 0 {
 		l.t.Errorf("lost %d, out of order %d, overlapping %d: %v", rep.Lost, rep.OutOfOrder, rep.Overlapping, rep.Faults)

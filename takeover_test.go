@@ -31,53 +31,6 @@ func TestRealConsumeInOrder(t *testing.T) {
 	}
 }
 
-// A member whose links die without a word is followed by another within the
-// grace and a little.
-func TestRealKilledOwnerIsFollowedWithinTheGrace(t *testing.T) {
-	inRealBubble(t, 4, func(t *testing.T, r *realCluster) {
-		p := newProducer(t, r.client("p"), ProducerConfig{})
-		j := newJournal()
-		var dead atomic.Bool
-		var last, first atomic.Int64
-		victim := consume(t, r.client("c1"), ConsumerConfig{}, func(ctx context.Context, m *Message) error {
-			if dead.Load() {
-				<-ctx.Done()
-				return ctx.Err()
-			}
-			j.begin(m)
-			defer j.end(m)
-			time.Sleep(2 * time.Millisecond)
-			return nil
-		})
-		other := consume(t, r.client("c2"), ConsumerConfig{}, func(_ context.Context, m *Message) error {
-			now := time.Now().UnixNano()
-			if dead.Load() && m.OrderingKey == "victim" {
-				first.CompareAndSwap(0, now)
-			}
-			j.begin(m)
-			defer j.end(m)
-			return nil
-		})
-		fill(t, p, 10, 0, 10)
-		time.Sleep(5 * time.Second)
-		dead.Store(true)
-		r.kill("c1")
-		last.Store(time.Now().UnixNano())
-		go func() {
-			for i := 10; i < 20; i++ {
-				for k := range 10 {
-					p.SendAsync(context.Background(), keyed(fmt.Sprint("k", k), i), nil)
-				}
-			}
-		}()
-		time.Sleep(1300 * time.Millisecond)
-		j.check(t, 10, 20, true)
-		time.Sleep(20 * time.Second)
-		must(t, other.end())
-		must(t, victim.end())
-	})
-}
-
 // D04: an owner that is cut off stops before the next one starts, and is
 // powerless afterwards.
 func TestRealCutOffOwnerStopsFirst(t *testing.T) {
@@ -126,7 +79,7 @@ func TestRealCutOffOwnerStopsFirst(t *testing.T) {
 				if err, _ := cause.Load().(error); !errors.Is(err, ErrLeaseLost) {
 					t.Errorf("cause %v", err)
 				}
-				if took := time.Unix(0, started.Load()).Sub(cut); took > 11500*time.Millisecond {
+				if took := time.Unix(0, started.Load()).Sub(cut); took > lease+grace {
 					t.Errorf("take-over after %v, want at most L + G", took)
 				}
 				r.net.HealAll()
@@ -139,39 +92,6 @@ func TestRealCutOffOwnerStopsFirst(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A broker that is back soon moves no queue and repeats little.
-func TestRealBrokerRestart(t *testing.T) {
-	inRealBubble(t, 4, func(t *testing.T, r *realCluster) {
-		p := newProducer(t, r.client("p"), ProducerConfig{})
-		j := newJournal()
-		var revoked atomic.Int32
-		cfg := ConsumerConfig{OnRevoke: func(qs []Queue) { revoked.Add(int32(len(qs))) }}
-		one := consume(t, r.client("c1"), cfg, j.handler(5*time.Millisecond))
-		two := consume(t, r.client("c2"), cfg, j.handler(5*time.Millisecond))
-		time.Sleep(3 * time.Second)
-		before := revoked.Load()
-		go func() {
-			for i := range 50 {
-				for k := range 10 {
-					p.SendAsync(context.Background(), keyed(fmt.Sprint("k", k), i), nil)
-				}
-				time.Sleep(20 * time.Millisecond)
-			}
-		}()
-		time.Sleep(300 * time.Millisecond)
-		r.stopBroker()
-		time.Sleep(time.Second)
-		r.startBroker()
-		time.Sleep(15 * time.Second)
-		must(t, one.end())
-		if got := revoked.Load() - before; got > 2 {
-			t.Errorf("%d queues moved or ended before their time", got)
-		}
-		must(t, two.end())
-		j.check(t, 10, 50, true)
-	})
 }
 
 // D05: a join while a handler runs waits for it.
