@@ -4,7 +4,7 @@ TOOLS   := $(CURDIR)/internal/devtools/go.mod
 TOOL     = $(GO) tool -modfile=$(TOOLS)
 PKGS    := ./...
 
-.PHONY: all test race lint fmt conformance crash cases mutate bench fuzz
+.PHONY: all test race lint fmt conformance crash cases mutate sim soak bench fuzz
 
 all: test lint
 
@@ -47,6 +47,16 @@ cases:
 # test that it names.
 mutate:
 	$(GO) test -tags mutate -count=1 -timeout 30m -run TestMutate ./internal/order/mutations
+
+# Whole systems of a broker, producers and consumers through two simulated minutes
+# of faults each; every kind of fault at least 100 times.
+sim:
+	$(GO) test -count=1 -timeout 30m -run 'TestSim$$' -sim.seeds=1000
+
+# The same with SEEDS seeds that make sim does not play.
+SEEDS ?= 5000
+soak:
+	$(GO) test -count=1 -timeout 0 -run 'TestSim$$' -sim.first=1000 -sim.seeds=$(SEEDS)
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)
