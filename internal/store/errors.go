@@ -39,11 +39,15 @@ type DamagedError struct {
 	File     string // where it was found
 	From, To int64  // log range
 	Reason   string
+	Gone     bool // the whole file: repair has nothing to set aside
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s: log range [%d, %d) is damaged: %s: start with repair to set it aside, or restore a backup",
-		e.File, e.From, e.To, e.Reason)
+	way := "start with repair to set it aside, or restore a backup"
+	if e.Gone {
+		way = "put it back or restore a backup; repair cannot replace it"
+	}
+	return fmt.Sprintf("%s: log range [%d, %d) is damaged: %s: %s", e.File, e.From, e.To, e.Reason, way)
 }
 
 // Is makes errors.Is(err, ErrDamaged) hold.

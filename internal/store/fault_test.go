@@ -357,7 +357,8 @@ func TestColdFileGone(t *testing.T) {
 		t.Fatalf("read of the rest: %+v, %v", res.Count, err)
 	}
 	r.Close()
-	if _, err := Open(t.Context(), r.o); !errors.Is(err, ErrDamaged) {
+	r.o.Repair = true
+	if _, err := Open(t.Context(), r.o); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "restore a backup; repair cannot") {
 		t.Fatalf("open with a file missing: %v", err)
 	}
 }

@@ -132,7 +132,7 @@ func (r *recovery) gaps() error {
 }
 
 func (r *recovery) missing(from, to int64) error {
-	return &DamagedError{File: r.segs.logPath(from), From: from, To: to, Reason: "the file is missing"}
+	return &DamagedError{File: r.segs.logPath(from), From: from, To: to, Reason: "the file is missing", Gone: true}
 }
 
 // remove deletes the file of a segment.
