@@ -85,6 +85,10 @@ func TestStoreToolsBesideARunningServer(t *testing.T) {
 	if r.Topic != "orders" || r.Key != "k1" || r.Tag != "first" || r.Keys != "word" || r.Offset != 0 || string(r.Body) != "created" || r.Size == 0 || r.ID == "" {
 		t.Errorf("dump: %+v", r)
 	}
+	status, out, _ = here(t, "store", "dump", "--data", data, "--state")
+	if status != 0 || !strings.Contains(out, `"kind":"PutTopic","change":{"Topic":{"Name":"orders"`) {
+		t.Errorf("dump of the state: %d\n%.2000s", status, out)
+	}
 	for _, args := range [][]string{{"inspect"}, {"verify"}, {"dump", "--body"}} {
 		status, out, stderr := here(t, append(append([]string{"store"}, args...), "--data", data)...)
 		if status != 0 || out == "" || args[0] == "inspect" && !strings.Contains(out, "set aside: "+aside) {
@@ -101,6 +105,14 @@ func TestStoreToolsNeedAStore(t *testing.T) {
 				t.Errorf("%s: status %d: %s", tool, status, stderr)
 			}
 		}
+	}
+}
+
+// TestDumpOfStateNeedsAServersDirectory: a message store has none.
+func TestDumpOfStateNeedsAServersDirectory(t *testing.T) {
+	status, _, stderr := here(t, "store", "dump", "--state", "--data", sampleStore(t))
+	if status != 1 || !strings.Contains(stderr, "--data") {
+		t.Errorf("status %d: %s", status, stderr)
 	}
 }
 

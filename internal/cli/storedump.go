@@ -19,17 +19,23 @@ import (
 func (a *app) storeDump() *cobra.Command {
 	var d dataFlags
 	var o store.DumpOptions
-	var body bool
+	var body, state bool
 	cmd := &cobra.Command{
 		Use:   "dump",
 		Short: "Print the records of the log, in log order",
-		Args:  cobra.NoArgs,
+		Long: `Prints the messages of the log, in log order; with --state the changes of topics,
+groups, positions and leases instead, as JSON objects, one a line: first those of
+the last snapshot, with number 0, then those behind it, by number.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			messages, _, err := d.parts()
+			messages, changes, err := d.parts()
 			if err != nil {
 				return err
 			}
 			w := bufio.NewWriterSize(a.stdout, 64<<10)
+			if state {
+				return errors.Join(dumpState(cmd.Context(), changes, w), w.Flush())
+			}
 			put := dumpJSON(w, body)
 			if !d.json {
 				put = dumpText(w, body)
@@ -45,6 +51,7 @@ func (a *app) storeDump() *cobra.Command {
 	f.Int64Var(&o.To, "to", 0, "end at this position of the log (default: its end)")
 	f.IntVar(&o.Max, "max", 0, "end after so many messages (default: all)")
 	f.BoolVar(&body, "body", false, "print bodies too, as they are stored")
+	f.BoolVar(&state, "state", false, "print the changes of topics, groups, positions and leases instead")
 	return cmd
 }
 

@@ -4,7 +4,9 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,4 +55,30 @@ func verifyState(ctx context.Context, dir string) (*stateInfo, *finding, error) 
 		return nil, &finding{Kind: "damage", Part: "state", File: filepath.Join(dir, d.File), From: d.From, To: d.To, What: d.Why}, nil
 	}
 	return info, nil, err
+}
+
+// dumpedChange is a line of `store dump --state`.
+type dumpedChange struct {
+	Number uint64      `json:"number"` // of its request; 0: of the snapshot
+	Kind   string      `json:"kind"`
+	Change meta.Change `json:"change"`
+}
+
+// dumpState prints the changes of the broker's state. Beside a running broker it
+// may have to begin anew, and says so with a line without a change.
+func dumpState(ctx context.Context, dir string, w io.Writer) error {
+	if dir == "" {
+		return errors.New("the directory holds messages alone: name that of a server with --data")
+	}
+	enc := json.NewEncoder(w)
+	begun := false
+	restart := func() {
+		if begun {
+			_ = enc.Encode(dumpedChange{Kind: "begun anew"}) // an error comes with the next change
+		}
+	}
+	return meta.Dump(ctx, meta.Options{FS: vfs.OS(), Dir: dir}, restart, func(number uint64, c meta.Change) error {
+		begun = true
+		return enc.Encode(dumpedChange{number, meta.KindName(c), c})
+	})
 }

@@ -4,7 +4,9 @@ package meta
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/orderlymq/orderly/internal/store/changelog"
 )
@@ -50,3 +52,24 @@ func (d *dumper) Replay(seq uint64, payload []byte) error {
 func (*dumper) Written(uint64)                                   {}
 func (*dumper) Discard()                                         {}
 func (*dumper) Freeze() func(emit func(item []byte) error) error { return nil }
+
+// KindName names the kind of a change, such as Commit.
+func KindName(c Change) string {
+	switch c.(type) {
+	case loadQueue:
+		return "Queue"
+	case loadTables:
+		return "Tables"
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%T", c), "meta.")
+}
+
+// MarshalJSON shows what is kept beside the trees.
+func (c loadTables) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Number                  uint64
+		Topics, Groups, Offsets DataVersion
+		Epochs                  uint64
+		Boot                    Boot
+	}{c.seq, c.topics, c.groups, c.offsets, c.epochs, c.boot})
+}

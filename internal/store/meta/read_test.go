@@ -33,10 +33,10 @@ func TestReadAndDump(t *testing.T) {
 	}
 	var got []string
 	err = Dump(t.Context(), o, func() { got = nil }, func(seq uint64, c Change) error {
-		got = append(got, fmt.Sprintf("%d %T", seq, c))
+		got = append(got, fmt.Sprintf("%d %s", seq, KindName(c)))
 		return nil
 	})
-	want := []string{"0 meta.loadQueue", "0 meta.loadTables", "2 meta.SetMark", "2 meta.SetMark"}
+	want := []string{"0 Queue", "0 Tables", "2 SetMark", "2 SetMark"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %q", err, got)
 	}
