@@ -24,11 +24,11 @@ func (a *app) storeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
 		Short: "Look into a data directory, of a stopped or a running server",
-		Long: `Looks into a data directory without changing anything in it and without taking
-its lock, so that it may run beside the server. What it then sees is some state
-between its start and its end.`,
+		Long: `Looks into a data directory. All but restored change nothing in it and do not take
+its lock, so that they may run beside the server. What they then see is some state
+between their start and their end.`,
 	}
-	cmd.AddCommand(a.storeInspect(), a.storeVerify(), a.storeDump())
+	cmd.AddCommand(a.storeInspect(), a.storeVerify(), a.storeDump(), a.storeRestored())
 	return cmd
 }
 
