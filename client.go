@@ -19,8 +19,6 @@ import (
 	"github.com/orderlymq/orderly/internal/order"
 	"github.com/orderlymq/orderly/internal/route"
 	"github.com/orderlymq/orderly/internal/transport"
-	"github.com/orderlymq/orderly/internal/wire"
-	"github.com/orderlymq/orderly/internal/wire/header"
 )
 
 // Client is the connection to one cluster, shared by producers and consumers.
@@ -323,21 +321,6 @@ func (c *Client) needsLinks() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.members) > 0 || len(c.producers) > 0
-}
-
-// serve is what brokers ask of this client.
-func (c *Client) serve(conn *transport.Conn, req *wire.Command) {
-	if req.Code != wire.ReqNotifyConsumerIDsChanged {
-		_ = conn.Reply(req, wire.NewResponse(req, wire.RequestCodeNotSupported, "this client does not serve "+wire.RequestName(req.Code)))
-		return
-	}
-	var h header.NotifyConsumerIDsChanged
-	if h.Decode(req.Ext) == nil {
-		if m := c.member(h.ConsumerGroup); m != nil {
-			m.do(m.notice)
-		}
-	}
-	_ = conn.Reply(req, wire.NewResponse(req, wire.Success, ""))
 }
 
 // routeChanged is news of a topic's route.

@@ -103,7 +103,7 @@ func (c *Client) newMember(ctx context.Context, cfg ConsumerConfig, call callbac
 		slots:   make(slots, cfg.Concurrency), callbacks: make(slots, 1),
 		box: newMailbox[func()](), kick: make(chan struct{}, 1), ended: make(chan struct{}),
 		refused: make(chan error, 1),
-		claims:  map[string]*claims{}, lanes: map[Queue]*lane{}, want: map[string][]order.Queue{},
+		claims:  map[string]*claims{}, lanes: map[Queue]*lane{}, want: map[string][]order.Queue{}, resets: map[Queue]int64{},
 		idleAt: order.Never,
 	}
 	m.handlerCtx = context.WithoutCancel(ctx)

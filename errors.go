@@ -42,7 +42,8 @@ var (
 // Causes of a handler context's end, to be found with
 // errors.Is(context.Cause(ctx), ...).
 var (
-	// ErrLeaseLost: the queue may belong to another member by now.
+	// ErrLeaseLost: the queue may belong to another member by now, or an
+	// operator has reset its position.
 	ErrLeaseLost = errors.New("orderly: lease of the queue lost")
 	// ErrRevoked: the queue was taken from this member while the call ran.
 	ErrRevoked = errors.New("orderly: queue revoked")

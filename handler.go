@@ -20,6 +20,17 @@ type outcome struct {
 	err     error         // for the log
 }
 
+// count is how many of n messages succeeded, and failed.
+func (o *outcome) count(n int) (ok, failed int) {
+	switch o.verdict {
+	case order.Success, order.Commit:
+		return n, 0
+	case order.Rollback:
+		return 0, 0
+	}
+	return o.done, 1
+}
+
 // failed makes the outcome of an error, with the directives it may carry.
 func failed(done int, err error) outcome {
 	o := outcome{verdict: order.Retry, done: done, err: err}

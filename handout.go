@@ -4,6 +4,7 @@ package orderly
 
 import (
 	"context"
+	"time"
 
 	"github.com/orderlymq/orderly/internal/order"
 )
@@ -14,6 +15,7 @@ import (
 func (l *lane) handOut(token order.LaneToken, entries []order.Entry, attempt int32) {
 	ctx, cancel := context.WithCancelCause(l.m.handlerCtx)
 	l.running[token] = cancel
+	l.calledAt = time.Now()
 	l.handlers.Go(func() {
 		if !l.enter(ctx, token) {
 			l.settle(token, attempt, outcome{verdict: order.Retry, err: context.Cause(ctx)})
@@ -29,7 +31,12 @@ func (l *lane) handOut(token order.LaneToken, entries []order.Entry, attempt int
 			l.settle(token, attempt, failed(0, err))
 			return
 		}
-		guard(ctx, l.m.call, ms, func(o outcome) { l.settle(token, attempt, l.m.sentBack(l, entries, o)) })
+		begun := time.Now()
+		guard(ctx, l.m.call, ms, func(o outcome) {
+			ok, failed := o.count(len(ms))
+			l.m.rates.call(time.Now(), time.Since(begun), ok, failed)
+			l.settle(token, attempt, l.m.sentBack(l, entries, o))
+		})
 	})
 }
 

@@ -38,9 +38,14 @@ type lane struct {
 	// refused counts pulls in a row that the broker did not serve.
 	refused atomic.Int32
 
+	asked chan chan laneView
+	over  chan struct{} // closed when nobody answers any more
+
 	// Owned by the lane's goroutine.
 	running  map[order.LaneToken]context.CancelCauseFunc
 	pulled   bool // the first pull is on its way
+	pulledAt time.Time
+	calledAt time.Time
 	released *order.LaneAction
 
 	handlers sync.WaitGroup
@@ -53,6 +58,7 @@ func newLane(m *member, b *broker, q Queue, grant order.Grant) *lane {
 		box:     newMailbox[order.LaneEvent](),
 		core:    order.NewLane(m.laneConfig(b)),
 		running: map[order.LaneToken]context.CancelCauseFunc{},
+		asked:   make(chan chan laneView), over: make(chan struct{}),
 	}
 }
 
@@ -73,6 +79,7 @@ func (l *lane) run() {
 	if started {
 		l.loop()
 	}
+	close(l.over)
 	if l.released == nil || !l.released.Overrun {
 		l.handlers.Wait()
 	}
@@ -95,6 +102,8 @@ func (l *lane) loop() {
 					l.step(ev)
 				}
 			}
+		case answer := <-l.asked:
+			answer <- l.look()
 		case <-timer.C:
 		}
 		if due <= l.m.c.now() && l.released == nil {
@@ -179,7 +188,15 @@ func (l *lane) pull(offset int64) {
 		l.pulled = true
 		l.m.settled(l.queue)
 	}
-	l.b.pull(l.pullFrom(offset), func(ans pullAnswer, err error) { l.post(l.pullEvent(offset, ans, err)) })
+	asked := time.Now()
+	l.pulledAt = asked
+	l.b.pull(l.pullFrom(offset), func(ans pullAnswer, err error) {
+		ev := l.pullEvent(offset, ans, err)
+		if n := len(ev.Entries); n > 0 {
+			l.m.rates.pull(time.Now(), time.Since(asked), n)
+		}
+		l.post(ev)
+	})
 }
 
 // refill asks again for messages that were read and not kept; they are there,
@@ -215,7 +232,7 @@ func (l *lane) pullFrom(offset int64) pullRequest {
 func (l *lane) pullEvent(offset int64, ans pullAnswer, err error) order.LaneEvent {
 	switch {
 	case errors.Is(err, errFenced):
-		l.log.Warn("the broker has given the queue to another member", "err", err)
+		l.log.Warn("the broker has given the queue to another member, or its position was reset", "err", err)
 		return order.LaneEvent{Kind: order.LaneLost}
 	case err != nil:
 		level := slog.LevelDebug

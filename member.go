@@ -51,7 +51,10 @@ type member struct {
 	idleAt  order.Time // when the last lane of a closing member ended
 	overrun []Queue
 
+	resets map[Queue]int64 // set by an operator, to be written down when the lane is over
+
 	ready readiness
+	rates rates
 
 	ending atomic.Bool // close was asked for
 }
@@ -231,10 +234,12 @@ func (m *member) laneOver(l *lane) {
 		if l.released.Overrun {
 			m.overrun = append(m.overrun, l.queue)
 		}
-		m.claims[l.b.name].step(order.ClaimEvent{
-			Kind:    order.ClaimReleased,
-			Queue:   order.Queue{Topic: l.queue.Topic, ID: int32(l.queue.ID)},
-			Overrun: l.released.Overrun,
+		m.writeReset(l, func() {
+			m.claims[l.b.name].step(order.ClaimEvent{
+				Kind:    order.ClaimReleased,
+				Queue:   order.Queue{Topic: l.queue.Topic, ID: int32(l.queue.ID)},
+				Overrun: l.released.Overrun,
+			})
 		})
 	})
 }

@@ -16,7 +16,7 @@ import (
 
 // errFenced: the broker says that the epoch of the request is no longer the
 // queue's.
-var errFenced = errors.New("the lease of the queue has passed to another member")
+var errFenced = errors.New("the lease of the queue is over")
 
 // answerOf turns the answer to cmd into an error unless its code is Success.
 func answerOf(conn *transport.Conn, cmd, resp *wire.Command, err error) (*wire.Command, error) {

@@ -37,6 +37,8 @@ func (l *lane) begin() bool {
 				}
 				early = append(early, ev)
 			}
+		case answer := <-l.asked:
+			answer <- l.look()
 		case <-ctx.Done():
 			l.released = &order.LaneAction{Kind: order.LaneReleased, Lost: true}
 			return false

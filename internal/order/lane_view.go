@@ -14,6 +14,29 @@ type Wait struct {
 	Behind  int // messages of the same key behind it
 }
 
+// LaneState is how far a lane is.
+type LaneState struct {
+	Low     int64 // the lowest unfinished offset, which is or will be committed
+	High    int64 // the highest offset in the window; below Low if there is none
+	Cached  int   // messages in memory
+	Bytes   int64 // their size
+	Running int   // hand-outs under way
+}
+
+// State returns how far the lane is.
+func (l *Lane) State() LaneState {
+	s := LaneState{Low: l.low(), High: l.low() - 1, Cached: l.cache.count, Bytes: l.cache.bytes}
+	if l.tail != 0 {
+		s.High = l.at(l.tail).Offset
+	}
+	for i := range l.runs.all {
+		if l.runs.all[i].token != 0 {
+			s.Running++
+		}
+	}
+	return s
+}
+
 // LaneWhy is why something waits in a lane.
 type LaneWhy uint8
 
