@@ -160,6 +160,7 @@ func TestFullDiskRefusesSendsAndServesPulls(t *testing.T) {
 		})
 		p := r.connect("client")
 		p.send("T", 0, "first")
+		p.beat("c1", "G", "T", "*")
 		usage, err := mem.Usage("")
 		if err != nil {
 			t.Fatal(err)
@@ -167,6 +168,12 @@ func TestFullDiskRefusesSendsAndServesPulls(t *testing.T) {
 		mem.SetCapacity(usage.Total - usage.Free + 1000)
 		time.Sleep(3 * time.Second)
 		p.want(wire.ServiceNotAvailable, wire.ReqSendMessageV2, sendHeader("T", 0), []byte("no room"))
+		if resp := p.commit("G", "T", 0, 1, 0); resp.Code != wire.Success || p.position("G", "T", 0) != 1 {
+			t.Errorf("commit on a full disk: %s", wire.ResponseName(resp.Code))
+		}
+		if info := p.runtimeInfo(); info[body.InfoStoreState] != "disk full" || info[body.InfoStoreError] == "" {
+			t.Errorf("runtime info %v", info)
+		}
 		if _, _, msgs := p.pull(pullHeader("G", "T", 0, 0)); len(msgs) != 1 {
 			t.Errorf("%d messages can be read", len(msgs))
 		}
