@@ -5,6 +5,8 @@ package store
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,4 +51,19 @@ func TestAsyncLagIsBounded(t *testing.T) {
 		close(goOn)
 		mustAppend(t, s, message("T", 0, "after"))
 	})
+}
+
+// TestAsyncCloseSyncs: a store that was closed loses nothing in a power cut.
+func TestAsyncCloseSyncs(t *testing.T) {
+	r := newRig(t, func(o *Options) { o.Mode, o.SyncEvery = Async, time.Hour })
+	want := r.fill(0, "message", 50)
+	mustClose(t, r.Store)
+	cut := r.mem.CrashClone(rand.New(rand.NewPCG(1, 1)), vfs.PowerCut)
+	o := r.o
+	o.FS = cut
+	s := mustOpen(t, o)
+	defer mustClose(t, s)
+	if got := bodies(t, s, "T", 0); !slices.Equal(got, want) {
+		t.Errorf("%d messages of %d", len(got), len(want))
+	}
 }
