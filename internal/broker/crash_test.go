@@ -42,6 +42,42 @@ func TestNothingAcknowledgedIsLostInACrash(t *testing.T) {
 	}
 }
 
+// TestCommitsAreSyncedInTimeAndAtOnceOnALeave looks at what a power cut would
+// take.
+func TestCommitsAreSyncedInTimeAndAtOnceOnALeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		p := r.connect("client")
+		p.createTopic("T", 1, "")
+		for _, text := range []string{"a", "b"} {
+			p.send("T", 0, text)
+		}
+		p.beat("c1", "G", "T", "*")
+		time.Sleep(2 * time.Second)
+		unsynced := func() uint64 {
+			h := r.b.meta.Health()
+			return h.Written - h.Synced
+		}
+		if n := unsynced(); n != 0 {
+			t.Fatalf("%d changes are not on disk after two seconds", n)
+		}
+		p.commit("G", "T", 0, 1, 0)
+		if unsynced() == 0 {
+			t.Error("a commit waits for the disk")
+		}
+		time.Sleep(time.Second)
+		if n := unsynced(); n != 0 {
+			t.Errorf("%d changes are not on disk after a second", n)
+		}
+		p.commit("G", "T", 0, 2, 0)
+		p.want(wire.Success, wire.ReqUnregisterClient, &header.UnregisterClient{ClientID: "c1", ConsumerGroup: "G"}, nil)
+		synctest.Wait() // no time passes
+		if n := unsynced(); n != 0 {
+			t.Errorf("%d changes are not on disk after the client has left", n)
+		}
+	})
+}
+
 func crashOnce(t *testing.T, seed uint64, how vfs.Crash) {
 	rng := rand.New(rand.NewPCG(seed, uint64(how)))
 	mem := vfs.NewMem()
