@@ -18,24 +18,24 @@ func (l *lane) handOut(token order.LaneToken, entries []order.Entry, attempt int
 	l.calledAt = time.Now()
 	l.handlers.Go(func() {
 		if !l.enter(ctx, token) {
-			l.settle(token, attempt, outcome{verdict: order.Retry, err: context.Cause(ctx)})
+			l.settle(token, entries, attempt, outcome{verdict: order.Retry, err: context.Cause(ctx)})
 			return
 		}
 		defer l.m.slots.leave()
 		if !l.mayBegin(ctx) {
-			l.settle(token, attempt, outcome{verdict: order.Retry, err: context.Cause(ctx)})
+			l.settle(token, entries, attempt, outcome{verdict: order.Retry, err: context.Cause(ctx)})
 			return
 		}
 		ms, err := l.messages(entries, attempt)
 		if err != nil {
-			l.settle(token, attempt, failed(0, err))
+			l.settle(token, entries, attempt, failed(0, err))
 			return
 		}
 		begun := time.Now()
 		guard(ctx, l.m.call, ms, func(o outcome) {
 			ok, failed := o.count(len(ms))
 			l.m.rates.call(time.Now(), time.Since(begun), ok, failed)
-			l.settle(token, attempt, l.m.sentBack(l, entries, o))
+			l.settle(token, entries, attempt, l.m.sentBack(l, entries, o))
 		})
 	})
 }
@@ -87,9 +87,10 @@ func (l *lane) messages(entries []order.Entry, attempt int32) ([]*Message, error
 }
 
 // settle tells the machine what a hand-out came to.
-func (l *lane) settle(token order.LaneToken, attempt int32, o outcome) {
+func (l *lane) settle(token order.LaneToken, entries []order.Entry, attempt int32, o outcome) {
 	if o.err != nil {
-		l.log.Warn("handler failed", "attempt", attempt, "err", o.err)
+		r := entries[min(o.done, len(entries)-1)].Ref.(*storedMessage)
+		l.log.Warn("handler failed", "offset", r.QueueOffset, "key", r.OrderingKey(), "attempt", attempt, "err", o.err)
 	}
 	if o.verdict != order.Success && o.delay == 0 {
 		o.delay = l.m.backoff(int(attempt) + 1)
