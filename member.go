@@ -150,7 +150,9 @@ func (m *member) assign(a assignment) {
 	for _, q := range a.queues {
 		m.want[q.Broker] = append(m.want[q.Broker], order.Queue{Topic: q.Topic, ID: int32(q.ID)})
 	}
-	m.ready.assigned(a.queues)
+	if len(a.unknown) == 0 {
+		m.ready.assigned(a.queues)
+	}
 	for name := range m.claims {
 		if _, wanted := m.want[name]; !wanted {
 			m.want[name] = nil
