@@ -3,7 +3,10 @@
 package broker
 
 import (
+	"slices"
+
 	"github.com/orderlymq/orderly/internal/order"
+	"github.com/orderlymq/orderly/internal/wire"
 	"github.com/orderlymq/orderly/internal/wire/header"
 )
 
@@ -22,12 +25,21 @@ func (b *Broker) unlockBatch(r request) {
 		g.members.closing(r.c.id)
 		g.mu.Unlock()
 	}
-	g.feed(ev, &ask{done: func(_ []order.LeaseAction, err error) {
-		if err != nil {
+	g.feed(ev, &ask{done: func(acts []order.LeaseAction, err error) {
+		switch {
+		case err != nil:
 			r.failed(err)
+			return
+		case refusedUnlock(acts):
+			r.fail(wire.SystemBusy, "queue unlock: the session is not resumed on this connection yet: ask again")
 			return
 		}
 		r.ok(nil)
 		b.syncSoon()
 	}})
+}
+
+// refusedUnlock reports whether an unlock was not done.
+func refusedUnlock(acts []order.LeaseAction) bool {
+	return slices.ContainsFunc(acts, func(a order.LeaseAction) bool { return a.Kind == order.LeaseRefused })
 }

@@ -130,7 +130,8 @@ const (
 	// fixes Offset as the position, in the same change. Answers a lock.
 	LeaseGranted LeaseActionKind = iota
 	// LeaseRefused: Queue is not leased to the asker; Client holds it (or is
-	// empty), Why says why. Answers a lock.
+	// empty), Why says why. Answers a lock, and an unlock that was not done: the
+	// client must ask again.
 	LeaseRefused
 	// LeaseFreed (change): nobody holds Queue any more; Client/Session/Epoch
 	// held it, Why says how it ended.

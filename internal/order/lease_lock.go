@@ -124,6 +124,7 @@ func (le *lease) why() Why {
 func (t *Leases) unlock(now Time, ev *LeaseEvent, buf *[]LeaseAction) {
 	m := t.unlocker(ev)
 	if m == nil {
+		t.refuseUnlock(ev, buf)
 		return
 	}
 	given := 0
@@ -165,6 +166,18 @@ func (t *Leases) unlocker(ev *LeaseEvent) *member {
 		return nil
 	}
 	return l.member
+}
+
+// refuseUnlock answers an unlock of ours on a link that does not count yet: the
+// client must ask again, for the session, and with it the lease, may live on.
+func (t *Leases) refuseUnlock(ev *LeaseEvent, buf *[]LeaseAction) {
+	l := t.links[ev.Link]
+	if ev.Session == 0 || l == nil || !l.pending || l.member.session != ev.Session {
+		return
+	}
+	for _, q := range ev.Queues {
+		*buf = append(*buf, LeaseAction{Kind: LeaseRefused, Why: WhyUnproven, Tag: ev.Tag, Queue: q})
+	}
 }
 
 func (t *Leases) leavingOf(m *member) int {

@@ -40,6 +40,8 @@ func (w *world) broker(ev *LeaseEvent, c *client, p *packet) {
 		case LeaseGranted:
 			q := int(a.Queue.ID)
 			p.grants = append(p.grants, Grant{Queue: a.Queue, Epoch: a.Epoch, Offset: a.Offset, Settled: w.settled[q], Attempts: w.attempts[q]})
+		case LeaseRefused:
+			p.failed = true
 		case LeaseStored:
 			w.store(int(a.Queue.ID), a.Offset, p)
 		case LeaseDropped:

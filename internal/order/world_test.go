@@ -381,7 +381,11 @@ func (w *world) deliverIn(c *client) {
 	case packetLock:
 		w.claimStep(c, &ClaimEvent{Kind: ClaimLocked, ID: p.id, Grants: p.grants})
 	case packetUnlock:
-		w.claimStep(c, &ClaimEvent{Kind: ClaimUnlocked, ID: p.id})
+		kind := ClaimUnlocked
+		if p.failed {
+			kind = ClaimFailed
+		}
+		w.claimStep(c, &ClaimEvent{Kind: kind, ID: p.id})
 	case packetPull:
 		w.pulled(c, p)
 	case packetCommit:
