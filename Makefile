@@ -33,7 +33,7 @@ fmt:
 # The official Go and Java clients against our server, and ours beside them; for
 # the Java part a JDK and maven.
 conformance:
-	cd conformance && $(GO) test -count=1 -timeout 20m $(PKGS)
+	cd conformance && $(GO) test -count=1 -timeout 20m -parallel 5 $(PKGS)
 
 # Crash points on the in-memory file system, many times the share in `make test`.
 crash:

@@ -102,7 +102,7 @@ func sendStock(t *testing.T, p rocketmq.Producer, topic string, keys, n int) {
 }
 
 // stockConsumer subscribes the official push consumer and reports to rec.
-func stockConsumer(t *testing.T, srv *embed.Server, instance, group, topic string, orderly bool, rec *record) rocketmq.PushConsumer {
+func stockConsumer(t *testing.T, srv *embed.Server, instance, group, topic string, orderly bool, rec *sights) rocketmq.PushConsumer {
 	t.Helper()
 	c, err := rocketmq.NewPushConsumer(
 		consumer.WithNsResolver(resolver(srv)),
@@ -129,8 +129,8 @@ func stockConsumer(t *testing.T, srv *embed.Server, instance, group, topic strin
 	return c
 }
 
-// record is what arrived, by key in the order of arrival.
-type record struct {
+// sights is what arrived, by key in the order of arrival.
+type sights struct {
 	mu    sync.Mutex
 	byKey map[string][]int
 	total int
@@ -138,11 +138,11 @@ type record struct {
 	grew  chan struct{}
 }
 
-func newRecord() *record {
-	return &record{byKey: map[string][]int{}, seen: map[string]bool{}, grew: make(chan struct{}, 1)}
+func newSights() *sights {
+	return &sights{byKey: map[string][]int{}, seen: map[string]bool{}, grew: make(chan struct{}, 1)}
 }
 
-func (r *record) add(_, key, seq string) {
+func (r *sights) add(_, key, seq string) {
 	n, err := strconv.Atoi(seq)
 	if err != nil {
 		n = -1
@@ -159,7 +159,7 @@ func (r *record) add(_, key, seq string) {
 }
 
 // await waits until n different messages have arrived.
-func (r *record) await(t *testing.T, n int) {
+func (r *sights) await(t *testing.T, n int) {
 	t.Helper()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -179,7 +179,7 @@ func (r *record) await(t *testing.T, n int) {
 }
 
 // inOrder checks that each key's messages came as 1, 2, 3, ... without repeats.
-func (r *record) inOrder(t *testing.T, keys, n int) {
+func (r *sights) inOrder(t *testing.T, keys, n int) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -198,7 +198,7 @@ func (r *record) inOrder(t *testing.T, keys, n int) {
 }
 
 // consumeOurs runs Orderly's consumer until the test ends.
-func consumeOurs(t *testing.T, srv *embed.Server, name, group, topic string, rec *record) (stop func()) {
+func consumeOurs(t *testing.T, srv *embed.Server, name, group, topic string, rec *sights) (stop func()) {
 	t.Helper()
 	c, err := orderly.Open(t.Context(), orderly.Config{NameServers: []string{srv.NamesrvAddr()}})
 	if err != nil {
@@ -254,7 +254,7 @@ func sendOurs(t *testing.T, srv *embed.Server, topic string, keys, n int) {
 
 // inOrderFirstSights checks the order of first sights only: a queue that moves
 // between members of different kinds may bring repeats.
-func (r *record) inOrderFirstSights(t *testing.T, keys int) {
+func (r *sights) inOrderFirstSights(t *testing.T, keys int) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
