@@ -110,8 +110,10 @@ func Store(ctx context.Context, o StoreOptions) (StoreResult, error) {
 		return StoreResult{}, err
 	}
 	cases := b.cases()
+	turn := slices.Clone(cases)
 	for round := range o.Rounds + 1 { // the first warms up
-		for _, c := range cases {
+		slices.Reverse(turn) // nobody is to follow the same one always
+		for _, c := range turn {
 			s, err := c.run(ctx)
 			if err != nil {
 				return StoreResult{}, fmt.Errorf("bench: %s: %w", c.name, err)
