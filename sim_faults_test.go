@@ -16,6 +16,7 @@ var simActs = []struct {
 }{
 	{"kill", (*sim).kill},
 	{"freeze", (*sim).freeze},
+	{simBrokerFreeze, (*sim).freezeBroker},
 	{"partition", (*sim).partition},
 	{"one-way cut to the broker", (*sim).cutTo},
 	{"one-way cut from the broker", (*sim).cutFrom},
@@ -24,11 +25,14 @@ var simActs = []struct {
 	{"slow link", (*sim).slowLink},
 	{"clock step", (*sim).clockStep},
 	{"slow disk", (*sim).slowDisk},
+	{"name server away", (*sim).noNames},
 	{"broker restart", (*sim).restart},
 	{"broker crash", (*sim).crash},
 	{"member joins", (*sim).joins},
 	{"member leaves", (*sim).leaves},
 }
+
+const simBrokerFreeze = "broker freeze"
 
 func simFaultKinds() []string {
 	var names []string
@@ -157,6 +161,17 @@ func (s *sim) freeze(f simFault) {
 	m := s.victim(f)
 	s.note("%s: %s for %v", f.kind, m.name, f.span)
 	m.freeze(f.span)
+}
+
+func (s *sim) freezeBroker(f simFault) {
+	s.note("%s: for %v", f.kind, f.span)
+	s.server.freeze(f.span)
+}
+
+func (s *sim) noNames(f simFault) {
+	s.note("%s: for %v", f.kind, f.span)
+	s.net.Cut("ns", "*")
+	time.AfterFunc(f.span, func() { s.net.Heal("ns", "*") })
 }
 
 func (s *sim) clockStep(f simFault) {

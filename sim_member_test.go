@@ -33,7 +33,6 @@ type simMember struct {
 	name   string
 	gate   simGate
 	alive  atomic.Bool
-	client *Client
 	leaves bool // in peace; touched by the goroutine of play only
 	stop   context.CancelFunc
 	ended  chan error
@@ -42,9 +41,35 @@ type simMember struct {
 // simGate holds the goroutines of a process that stands still.
 type simGate struct {
 	mu    sync.Mutex
-	since time.Duration
 	shut  chan struct{} // nil: open
+	since time.Time
 	slept time.Duration // in all
+}
+
+func (g *simGate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut, g.since = make(chan struct{}), time.Now()
+}
+
+// open says how long the gate was shut, and whether it was.
+func (g *simGate) open() (time.Duration, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut == nil {
+		return 0, false
+	}
+	d := time.Since(g.since)
+	g.slept += d
+	close(g.shut)
+	g.shut = nil
+	return d, true
+}
+
+func (g *simGate) isShut() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shut != nil
 }
 
 func (g *simGate) pass() {
@@ -64,28 +89,37 @@ func (s *sim) join() *simMember {
 	s.joined++
 	m := &simMember{s: s, name: fmt.Sprint("c", s.joined), ended: make(chan error, 1)}
 	m.alive.Store(true)
-	host := s.net.Host(m.name)
-	client, err := Open(context.Background(), Config{
-		NameServers: []string{"ns:9876"}, InstanceName: m.name, Logger: s.logger(m.name), mono: m.clock(),
+	ctx, cancel := context.WithCancel(context.Background())
+	m.stop = cancel
+	go func() { m.ended <- m.run(ctx) }()
+	s.members = append(s.members, m)
+	return m
+}
+
+// run is the life of the process. What cannot begin is started again, as
+// whatever looks after processes does it.
+func (m *simMember) run(ctx context.Context) error {
+	for ; ctx.Err() == nil; time.Sleep(time.Second) {
+		client, err := Open(ctx, m.config())
+		if err != nil {
+			continue // no name server was reached
+		}
+		if err = errors.Join(m.consume(ctx, client), client.Close()); !errors.Is(err, ErrTopicNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *simMember) config() Config {
+	host := m.s.net.Host(m.name)
+	return Config{
+		NameServers: []string{"ns:9876"}, InstanceName: m.name, Logger: m.s.logger(m.name), mono: m.clock(),
 		Dial: func(ctx context.Context, _, addr string) (net.Conn, error) {
 			m.gate.pass()
 			return dialAlive(ctx, host.Dial, addr, &m.alive)
 		},
-	})
-	must(s.t, err)
-	m.client = client
-	ctx, cancel := context.WithCancel(context.Background())
-	m.stop = cancel
-	go func() {
-		err := m.consume(ctx)
-		for errors.Is(err, ErrTopicNotFound) && ctx.Err() == nil { // the broker was away, as name servers had it
-			time.Sleep(time.Second)
-			err = m.consume(ctx)
-		}
-		m.ended <- errors.Join(err, client.Close())
-	}()
-	s.members = append(s.members, m)
-	return m
+	}
 }
 
 // clock is what the process reads; while the process stands still nobody in it
@@ -103,36 +137,24 @@ func (m *simMember) clock() func() time.Duration {
 	}
 }
 
-func (m *simMember) frozen() bool {
-	m.gate.mu.Lock()
-	defer m.gate.mu.Unlock()
-	return m.gate.shut != nil
-}
+func (m *simMember) frozen() bool { return m.gate.isShut() }
 
 // freeze makes the process stand still for d.
 func (m *simMember) freeze(d time.Duration) {
 	m.s.net.Freeze(m.name)
-	m.gate.mu.Lock()
-	m.gate.shut, m.gate.since = make(chan struct{}), m.s.now()
-	m.gate.mu.Unlock()
+	m.gate.close()
 	time.AfterFunc(d, m.thaw)
 }
 
 // thaw ends freeze; it may be called again.
 func (m *simMember) thaw() {
-	m.gate.mu.Lock()
-	defer m.gate.mu.Unlock()
-	if m.gate.shut == nil {
-		return
-	}
-	now := m.s.now()
-	m.gate.slept += now - m.gate.since
 	m.s.mu.Lock()
-	m.s.history.Pauses = append(m.s.history.Pauses, check.Pause{Consumer: m.name, From: m.gate.since, To: now})
-	m.s.mu.Unlock()
-	close(m.gate.shut)
-	m.gate.shut = nil
-	m.s.net.Thaw(m.name)
+	defer m.s.mu.Unlock() // no handler gets on before the pause is recorded
+	if d, was := m.gate.open(); was {
+		now := m.s.now()
+		m.s.history.Pauses = append(m.s.history.Pauses, check.Pause{Consumer: m.name, From: now - d, To: now})
+		m.s.net.Thaw(m.name)
+	}
 }
 
 // kill ends the process without a word. Its goroutines end in the background;
@@ -155,7 +177,7 @@ func (m *simMember) join() {
 }
 
 // consume runs the consumer of the seed's mode.
-func (m *simMember) consume(ctx context.Context) error {
+func (m *simMember) consume(ctx context.Context, client *Client) error {
 	cfg := ConsumerConfig{
 		Group: "g", Topic: "t", HandlerTimeout: 700 * time.Millisecond, CloseTimeout: 5 * time.Second,
 		Backoff: func(int) time.Duration { return 50 * time.Millisecond },
@@ -163,13 +185,13 @@ func (m *simMember) consume(ctx context.Context) error {
 	switch m.s.mode {
 	case simBatch:
 		cfg.MaxBatch = 4
-		return m.client.ConsumeBatch(ctx, cfg, m.batch)
+		return client.ConsumeBatch(ctx, cfg, m.batch)
 	case simManual:
-		return m.client.ConsumeManual(ctx, cfg, m.manual)
+		return client.ConsumeManual(ctx, cfg, m.manual)
 	case simByKey:
 		cfg.Order = ByKey
 	}
-	return m.client.Consume(ctx, cfg, func(ctx context.Context, msg *Message) error { return m.call(ctx, msg, simPlainOdds).end() })
+	return client.Consume(ctx, cfg, func(ctx context.Context, msg *Message) error { return m.call(ctx, msg, simPlainOdds).end() })
 }
 
 func (m *simMember) batch(ctx context.Context, ms []*Message) (int, error) {

@@ -3,9 +3,11 @@
 package orderly
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -110,7 +112,7 @@ type simFault struct {
 }
 
 // faults makes the plan: 8 to 12 faults, of kinds that differ as far as they
-// go round.
+// go round, spread evenly or, in every second seed, anyhow.
 func (s *sim) faults() []simFault {
 	kinds := simFaultKinds()
 	if s.sabotage == simBlindToPauses {
@@ -120,13 +122,18 @@ func (s *sim) faults() []simFault {
 	var plan []simFault
 	deck := s.plan.Perm(len(kinds))
 	room := (simHeal - simCalm) / time.Duration(n)
+	anyhow := s.plan.IntN(2) == 0
 	for i := range n {
 		plan = append(plan, simFault{
 			at:   simCalm + time.Duration(i)*room + time.Duration(s.plan.Int64N(int64(room))),
 			kind: kinds[deck[i%len(deck)]], who: uint(s.plan.Uint32()), dice: s.plan.IntN(1 << 20),
 			span: simSpan(s.plan),
 		})
+		if anyhow {
+			plan[i].at = simCalm + time.Duration(s.plan.Int64N(int64(simHeal-simCalm)))
+		}
 	}
+	slices.SortFunc(plan, func(a, b simFault) int { return cmp.Compare(a.at, b.at) })
 	return plan
 }
 

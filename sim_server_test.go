@@ -9,6 +9,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"testing/synctest"
 	"time"
 
 	brokerd "github.com/orderlymq/orderly/internal/broker"
@@ -23,6 +24,8 @@ type simServer struct {
 	disk  *vfs.Mem
 	fault *vfs.Faulty
 	skew  atomic.Int64 // of its wall clock
+	gate  simGate
+	slow  time.Duration // the disk works again then
 
 	b     *brokerd.Broker
 	alive *atomic.Bool // of the process that b is
@@ -46,9 +49,13 @@ func (v *simServer) open() {
 		},
 		Clock: func() time.Time { return time.Now().Add(time.Duration(v.skew.Load())) },
 	}
+	pace, begun := time.Duration(1), time.Now()
 	if v.s.sabotage == simHastyBroker {
-		begun := time.Now()
-		cfg.Mono = func() time.Duration { return 30 * time.Since(begun) }
+		pace = 30
+	}
+	cfg.Mono = func() time.Duration {
+		v.gate.pass()
+		return pace * time.Since(begun)
 	}
 	b, err := brokerd.New(cfg)
 	must(v.s.t, err)
@@ -98,6 +105,7 @@ func (v *simServer) crash() {
 
 // restart ends the process by how and starts it again after down.
 func (v *simServer) restart(how func(), down time.Duration) {
+	v.thaw()
 	from := v.s.now()
 	how()
 	time.Sleep(down)
@@ -109,11 +117,34 @@ func (v *simServer) restart(how func(), down time.Duration) {
 func (v *simServer) stall(d time.Duration) {
 	from := v.s.now()
 	v.s.outage(check.Outage{From: from, To: from + d})
+	v.slow = max(v.slow, from+d)
 	remove := v.fault.Add(vfs.Rule{Op: vfs.OpWrite | vfs.OpSync, Do: func(vfs.Op, string) { v.s.until(from + d) }})
 	time.AfterFunc(d, remove)
 }
 
-func (v *simServer) heal() { v.fault.Reset() }
+// freeze makes the process stand still for d. It begins at a moment at which
+// nothing is under way, so that nobody waits for a lock of somebody who sleeps:
+// simulated time would stand still with him.
+func (v *simServer) freeze(d time.Duration) {
+	v.thaw()
+	v.s.until(v.slow + time.Millisecond)
+	synctest.Wait()
+	v.s.net.Freeze(brokerHost)
+	v.gate.close()
+	v.s.outage(check.Outage{From: v.s.now(), To: v.s.now() + d})
+	time.AfterFunc(d, v.thaw)
+}
+
+func (v *simServer) thaw() {
+	if _, was := v.gate.open(); was {
+		v.s.net.Thaw(brokerHost)
+	}
+}
+
+func (v *simServer) heal() {
+	v.thaw()
+	v.fault.Reset()
+}
 
 func (v *simServer) close() {
 	v.stop()
