@@ -32,9 +32,11 @@ type group struct {
 	resets    map[order.Queue]bool // queues with a reset that is not taken up
 
 	refusals refusals
-	members  members
-	notices  notices
-	assigned map[string]*stickyState // by topic; of the sticky strategy
+	// deliveries to the holders of ours, by queue
+	deliveries map[order.Queue]delivery
+	members    members
+	notices    notices
+	assigned   map[string]*stickyState // by topic; of the sticky strategy
 }
 
 // ask is a request whose answer a lease table decides.
@@ -58,10 +60,11 @@ type work struct {
 	acts    []order.LeaseAction
 	changes []meta.Change
 	asks    []*ask // to be answered
+	crashes []crash
 }
 
 func newGroup(b *Broker, name string) *group {
-	g := &group{b: b, name: name, asks: map[uint64]*ask{}, resets: map[order.Queue]bool{}}
+	g := &group{b: b, name: name, asks: map[uint64]*ask{}, resets: map[order.Queue]bool{}, deliveries: map[order.Queue]delivery{}}
 	g.bell = newAlarm(func() { g.feedSoon(&order.LeaseEvent{Kind: order.LeaseTick}) })
 	g.notices = notices{byLink: map[order.LinkID]*notice{}, bell: newAlarm(g.notify)}
 	g.leases = order.NewLeases(b.leaseConfig(name))
@@ -169,6 +172,7 @@ func (g *group) change(w *work, act order.LeaseAction) {
 		g.takenUp(w, act, key)
 	case order.LeaseFreed:
 		w.changes = append(w.changes, meta.DropLease{QueueKey: key, Epoch: uint64(act.Epoch)})
+		g.crashed(w, act, key)
 	case order.LeaseStored:
 		c := meta.Commit{QueueKey: key, Offset: act.Offset, Epoch: uint64(act.Epoch), At: at}
 		if a := g.asks[act.Tag]; a != nil {

@@ -41,8 +41,9 @@ func (g *group) hand(w *work, idle bool) (stillIdle bool) {
 		g.carry(w, nil)
 		return true
 	}
+	at := g.b.clock.at()
 	err := g.b.meta.Submit(g.b.ctx, &meta.Request{
-		Decide: func(*meta.View) ([]meta.Change, error) { return w.changes, nil },
+		Decide: func(v *meta.View) ([]meta.Change, error) { return w.decide(v, at), nil },
 		Done:   func(err error) { g.carry(w, err) },
 	})
 	if err != nil {

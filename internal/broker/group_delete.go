@@ -44,5 +44,6 @@ func (g *group) end() {
 	g.mu.Lock()
 	g.leases = order.NewLeases(order.LeaseConfig{Start: g.b.served})
 	g.resets = map[order.Queue]bool{}
+	g.deliveries = map[order.Queue]delivery{}
 	g.mu.Unlock()
 }

@@ -129,12 +129,8 @@ func progressOf(q *meta.Queue) header.Progress {
 	for i, x := range q.Ranges {
 		ranges[i] = order.Range{From: x.From, To: x.To}
 	}
-	attempts := make([]order.Attempt, len(q.Attempts))
-	for i, x := range q.Attempts {
-		attempts[i] = order.Attempt{Offset: x.Offset, Ended: x.Count}
-	}
 	return header.Progress{
-		Ranges: string(order.AppendRanges(nil, ranges)), Attempts: string(order.AppendAttempts(nil, attempts)),
+		Ranges: string(order.AppendRanges(nil, ranges)), Attempts: string(order.AppendAttempts(nil, attemptsOf(q))),
 	}
 }
 

@@ -212,6 +212,9 @@ func (p *pulling) read() {
 		return
 	}
 	code, next := pullCode(&res, p.h.QueueOffset)
+	if code == wire.Success && p.fence.Epoch != 0 {
+		p.group.delivered(p.queue(), order.Epoch(p.fence.Epoch), next)
+	}
 	if code == wire.PullNotFound && p.mayWait() {
 		p.hold(false)
 		return
