@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/orderlymq/orderly/internal/check"
 	"github.com/orderlymq/orderly/internal/transport"
 	"github.com/orderlymq/orderly/internal/wire"
 	"github.com/orderlymq/orderly/internal/wire/body"
@@ -232,4 +234,112 @@ func TestRealMemberNameIsInUse(t *testing.T) {
 		must(t, two.end())
 		must(t, other.end())
 	})
+}
+
+// Members with and without names come and go in every way, at random, a stock
+// one among them: in the end every queue has an owner that works, shares are
+// even, and order was kept throughout.
+func TestRealChurn(t *testing.T) {
+	for seed := range uint64(churnSeeds) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			inRealBubble(t, 12, func(t *testing.T, r *realCluster) { churn(t, r, rand.New(rand.NewPCG(seed, 5))) })
+		})
+	}
+}
+
+const churnSeeds = 2
+
+func churn(t *testing.T, r *realCluster, rnd *rand.Rand) {
+	l := newLedger(t)
+	stop := l.flow(newProducer(t, r.client("p"), ProducerConfig{}), 24, 500*time.Millisecond)
+	members := map[string]*running{} // by host
+	var hosts []string
+	join := func() {
+		host, cfg := fmt.Sprint("c", len(hosts)), ConsumerConfig{}
+		hosts = append(hosts, host)
+		if name := fmt.Sprint("pod-", rnd.IntN(3)); rnd.IntN(2) == 0 {
+			cfg.MemberName = name // another live one may have it
+		}
+		members[host] = consume(t, r.client(host), l.watch(host, cfg), l.handler(host, 5*time.Millisecond))
+	}
+	pick := func() string {
+		for {
+			if host := hosts[rnd.IntN(len(hosts))]; members[host] != nil || len(members) == 0 {
+				return host
+			}
+		}
+	}
+	join()
+	join()
+	stockLeave := func() {}
+	for range 14 {
+		time.Sleep(time.Duration(rnd.IntN(4000)) * time.Millisecond)
+		switch host := pick(); rnd.IntN(8) {
+		case 0, 1, 2:
+			join()
+		case 3:
+			if len(members) > 0 {
+				if err := members[host].end(); err != nil && !errors.Is(err, ErrMemberNameInUse) {
+					t.Error(err)
+				}
+				delete(members, host)
+			}
+		case 4:
+			l.kill(host)
+			r.kill(host)
+			if m := members[host]; m != nil {
+				m.stop()
+				delete(members, host)
+			}
+		case 5:
+			r.net.Reset(host, brokerHost)
+		case 6:
+			from := l.now()
+			r.stopBroker()
+			r.startBroker()
+			l.history.Outages = append(l.history.Outages, check.Outage{From: from, To: l.now()})
+		case 7:
+			stockLeave()
+			stockLeave = stockMember(t, r)
+		}
+	}
+	stockLeave()
+	time.Sleep(25 * time.Second)
+	for host, m := range members {
+		select {
+		case err := <-m.ended:
+			if !errors.Is(err, ErrMemberNameInUse) {
+				t.Errorf("%s: %v", host, err)
+			}
+			delete(members, host)
+		default:
+		}
+	}
+	if len(members) == 0 {
+		join()
+		time.Sleep(15 * time.Second)
+	}
+	at := l.now()
+	time.Sleep(2 * time.Second)
+	for id := range 12 {
+		q := Queue{Topic: "t", Broker: "broker-a", ID: id}
+		_, used := l.next(q, 0, "") // some key is in it
+		if _, ok := l.next(q, at, ""); used && !ok {
+			t.Errorf("%v stands still", q)
+		}
+	}
+	owners, even := l.owners(), 12/len(members)
+	for host := range members {
+		if n := owners[host]; n < even || n > even+1 {
+			t.Errorf("%s has %d of 12 queues, there are %d members", host, n, len(members))
+		}
+	}
+	stop()
+	time.Sleep(3 * time.Second)
+	for _, m := range members {
+		must(t, m.end())
+	}
+	l.fences()
+	rep := l.judge()
+	t.Logf("%d members at the end, %d messages, %d repeats", len(members), rep.Handled, rep.Repeated)
 }

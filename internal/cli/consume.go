@@ -40,6 +40,7 @@ func (a *app) consumeCommand() *cobra.Command {
 	f.StringVarP(&cfg.Group, "group", "g", "orderly-cli", "consumer group")
 	f.StringVarP(&tags, "tags", "t", "*", "tags to take, such as 'TagA || TagC'")
 	f.StringVar(&from, "from", "first", "where a new group starts: first, last, or a time such as 2026-01-31T15:04:05Z")
+	f.StringVar(&cfg.MemberName, "member", "", "name of this member that outlives the process: its queues come back within 60 s")
 	f.IntVarP(&count, "count", "c", 0, "stop after this many messages (default: never)")
 	return cmd
 }
