@@ -38,6 +38,10 @@ func (t *Leases) passOn(now Time, buf *[]LeaseAction) {
 		if now < t.passAt(le) {
 			continue
 		}
+		if m := t.ours[le.meant.session]; m == nil || m.left { // it has gone, and did not sit on it
+			le.meant = meant{}
+			continue
+		}
 		*buf = append(*buf, LeaseAction{Kind: LeasePassed, Queue: le.queue, Client: le.meant.client, Session: le.meant.session})
 		le.meant = meant{}
 		t.announce = true
