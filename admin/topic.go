@@ -22,7 +22,8 @@ const permReadWrite = 6
 
 // CreateTopic creates a topic, or changes one to what t says, and returns when
 // the name servers know it. An ordered topic that has another number of queues
-// is left as it is: its keys would move.
+// or another lane function is left as it is, because its keys would move, and
+// so is one that is to be plain.
 func (c *Client) CreateTopic(ctx context.Context, t Topic) error {
 	t, err := c.checkTopic(t)
 	if err != nil {
@@ -68,7 +69,7 @@ func (c *Client) checkTopic(t Topic) (Topic, error) {
 	return t, nil
 }
 
-// checkExisting refuses to resize an ordered topic.
+// checkExisting refuses what would take the order from an ordered topic.
 func (c *Client) checkExisting(ctx context.Context, t Topic) error {
 	old, err := c.Topic(ctx, t.Name)
 	if errors.Is(err, ErrTopicNotFound) {
@@ -77,8 +78,15 @@ func (c *Client) checkExisting(ctx context.Context, t Topic) error {
 	if err != nil {
 		return err
 	}
-	if old.Ordered && old.Queues != t.Queues {
+	switch {
+	case !old.Ordered:
+		return nil
+	case !t.Ordered:
+		return fmt.Errorf("admin: create topic %s: it is there and ordered; a plain topic needs another name", t.Name)
+	case old.Queues != t.Queues:
 		return fmt.Errorf("admin: create topic %s: it is ordered and has %d queues; with %d its keys would move to other queues", t.Name, old.Queues, t.Queues)
+	case t.LaneFunction != "" && t.LaneFunction != cmp.Or(old.LaneFunction, "orderly"):
+		return fmt.Errorf("admin: create topic %s: its lane function is %s; with %s its keys would move to other queues", t.Name, cmp.Or(old.LaneFunction, "orderly"), t.LaneFunction)
 	}
 	return nil
 }
@@ -173,12 +181,22 @@ func (c *Client) DeleteTopic(ctx context.Context, name string) error {
 			}
 		}
 	}
+	return c.forgetTopic(ctx, h)
+}
+
+// forgetTopic tells the name servers. One is enough: those that do not answer
+// hear it from the broker, or know nothing when they start again.
+func (c *Client) forgetTopic(ctx context.Context, h *header.DeleteTopic) error {
+	var failed []error
 	for _, addr := range c.servers {
 		if _, err := c.call(ctx, addr, wire.ReqDeleteTopicInNamesrv, h, nil); err != nil {
-			return err
+			failed = append(failed, err)
 		}
 	}
-	return nil
+	if len(failed) < len(c.servers) {
+		return nil
+	}
+	return errors.Join(failed...)
 }
 
 // Topics lists the users' topics by name, without the system's own and the

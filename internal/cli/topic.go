@@ -54,6 +54,9 @@ func (a *app) topicCreate() *cobra.Command {
 		Short: "Create a topic: ordered, if not said otherwise",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if t.Queues < 1 {
+				return fmt.Errorf("--queues %d: a topic has at least one", t.Queues)
+			}
 			t.Name, t.Ordered = args[0], !plain
 			return a.withAdmin(cmd.Context(), c, func(adm *admin.Client) error {
 				if err := adm.CreateTopic(cmd.Context(), t); err != nil {
@@ -139,7 +142,14 @@ func (a *app) topicDelete() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withAdmin(cmd.Context(), c, func(adm *admin.Client) error {
-				return adm.DeleteTopic(cmd.Context(), args[0])
+				if err := adm.DeleteTopic(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				if c.json {
+					return a.printJSON(map[string]any{"name": args[0], "deleted": true})
+				}
+				_, err := fmt.Fprintf(a.stdout, "deleted topic %s\n", args[0])
+				return err
 			})
 		},
 	}
