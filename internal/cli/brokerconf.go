@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"strconv"
@@ -43,7 +44,7 @@ func readBrokerConf(path string, log *slog.Logger) (brokerConf, error) {
 	}
 	var c brokerConf
 	n := 0
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) { // editors of Windows put it there
 		n++
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' || line[0] == '!' {
@@ -73,6 +74,9 @@ func (c *brokerConf) set(key, value string) (known bool, err error) {
 	case "brokerClusterName":
 		c.clusterName = value
 	case "brokerIP1":
+		if strings.ContainsAny(value, " \t/:") && net.ParseIP(value) == nil {
+			return true, fmt.Errorf("%q is no host: give a name or an address without port", value)
+		}
 		c.advertiseIP = value
 	case "namesrvAddr":
 		c.namesrv = value
@@ -87,6 +91,9 @@ func (c *brokerConf) set(key, value string) (known bool, err error) {
 		c.segmentSize, err = strconv.ParseInt(value, 10, 64)
 		if err != nil {
 			return true, fmt.Errorf("%q is no number of bytes", value)
+		}
+		if c.segmentSize < 1<<20 || c.segmentSize > math.MaxInt32 {
+			return true, fmt.Errorf("%s bytes: use 1048576 to 2147483647", value)
 		}
 	case "flushDiskType":
 		switch value {

@@ -37,13 +37,18 @@ func TestBrokerConf(t *testing.T) {
 			}
 		}
 	})
-	for _, bad := range []string{"listenPort=eighty", "listenPort=70000", "flushDiskType=MAYBE", "autoCreateTopicEnable=perhaps", "brokerRole=SLAVE", "no equals sign"} {
+	for _, bad := range []string{"listenPort=eighty", "listenPort=70000", "flushDiskType=MAYBE", "autoCreateTopicEnable=perhaps", "brokerRole=SLAVE", "no equals sign", "brokerIP1=not a host", "brokerIP1=10.0.0.1:10911", "mappedFileSizeCommitLog=7", "mappedFileSizeCommitLog=9999999999"} {
 		t.Run(bad, func(t *testing.T) {
 			if _, _, err := read("brokerName=a\n" + bad + "\n"); err == nil || !strings.Contains(err.Error(), "line 2") {
 				t.Errorf("err = %v, want one that names line 2", err)
 			}
 		})
 	}
+	t.Run("a byte order mark", func(t *testing.T) {
+		if c, _, err := read("\ufeff# comment\r\nbrokerName = b\r\nbrokerIP1=::1\r\n"); err != nil || c.brokerName != "b" || c.advertiseIP != "::1" {
+			t.Errorf("got %+v, %v", c, err)
+		}
+	})
 	t.Run("a missing file", func(t *testing.T) {
 		if _, err := readBrokerConf(filepath.Join(t.TempDir(), "none"), slog.New(slog.DiscardHandler)); err == nil {
 			t.Error("no error")
