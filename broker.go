@@ -13,6 +13,7 @@ import (
 
 	"github.com/orderlymq/orderly/internal/order"
 	"github.com/orderlymq/orderly/internal/transport"
+	"github.com/orderlymq/orderly/internal/wire/header"
 )
 
 // broker is this client's view of one broker by name: where it is, and once a
@@ -27,11 +28,12 @@ type broker struct {
 	log  *slog.Logger
 	box  *mailbox[func()]
 
-	kind  atomic.Int32 // brokerKind
-	token atomic.Uint64
-	quiet atomic.Int64 // order.Session.Until, published after each step
-	grace atomic.Int64 // the smallest of its groups, as a time.Duration
-	link  atomic.Pointer[transport.Conn]
+	kind     atomic.Int32 // brokerKind
+	token    atomic.Uint64
+	quiet    atomic.Int64                                  // order.Session.Until, published after each step
+	grace    atomic.Int64                                  // the smallest of its groups, as a time.Duration
+	policies atomic.Pointer[map[string]header.GroupPolicy] // of groups that have one
+	link     atomic.Pointer[transport.Conn]
 
 	strikes atomic.Int32 // sends in a row without an answer
 
@@ -250,6 +252,7 @@ func (b *broker) learn(answer heartbeatAnswer) {
 		b.kind.Store(int32(kindOurs))
 		b.times = answer.times
 		b.grace.Store(int64(answer.times.Grace))
+		b.policies.Store(&answer.policies)
 		if b.core == nil {
 			b.core = order.NewSession(b.times)
 		}

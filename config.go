@@ -216,10 +216,12 @@ type ConsumerConfig struct {
 	// waits for the call to return. Default 15 min; negative: none.
 	HandlerTimeout time.Duration
 	// Backoff is the wait before attempt number n (2 and up) of a failed
-	// message. Default 1 s. Kept within 10 ms and 30 s.
+	// message. Default 1 s. Kept within 10 ms and 30 s. The back-off of the
+	// group, if an Orderly broker keeps one, wins.
 	Backoff func(attempt int) time.Duration
 	// MaxAttempts dead-letters a message that failed this many times. Default
-	// 0: never, it is retried in place for ever.
+	// 0: never, it is retried in place for ever. The limit of the group, if an
+	// Orderly broker keeps one, wins, and so does what is to happen then.
 	MaxAttempts int
 	// CloseTimeout is how long running handlers may take after the consumer's
 	// context ended, before their own contexts end. Default 30 s.

@@ -159,6 +159,7 @@ func (m *member) laneConfig(b *broker) order.LaneConfig {
 	if m.cfg.MaxAttempts > 0 {
 		cfg.Poison = order.PoisonLetter
 	}
+	b.policy(m.cfg.Group).apply(&cfg)
 	if grace := time.Duration(b.grace.Load()); grace > 0 {
 		cfg.SettleTimeout = grace / 2
 	}

@@ -93,7 +93,7 @@ func (l *lane) settle(token order.LaneToken, entries []order.Entry, attempt int3
 		l.log.Warn("handler failed", "offset", r.QueueOffset, "key", r.OrderingKey(), "attempt", attempt, "err", o.err)
 	}
 	if o.verdict != order.Success && o.delay == 0 {
-		o.delay = l.m.backoff(int(attempt) + 1)
+		o.delay = l.m.backoff(l.b, int(attempt)+1)
 	}
 	l.post(order.LaneEvent{Kind: order.LaneSettle, Token: token, Verdict: o.verdict, Delay: o.delay, Done: o.done})
 }

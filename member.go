@@ -74,9 +74,11 @@ func (m *member) rebalance() {
 	}
 }
 
-func (m *member) backoff(attempt int) time.Duration {
+func (m *member) backoff(b *broker, attempt int) time.Duration {
 	d := time.Second
-	if m.cfg.Backoff != nil {
+	if own := b.policy(m.cfg.Group).backoff(attempt); own > 0 {
+		d = own
+	} else if m.cfg.Backoff != nil {
 		d = m.cfg.Backoff(attempt)
 	}
 	return min(max(d, minBackoff), maxBackoff)

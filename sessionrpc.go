@@ -38,6 +38,8 @@ type heartbeatAnswer struct {
 	taken   []header.Named      // groups whose member name another client has, and that client
 	names   []header.Named      // that the heartbeat named
 	times   order.SessionConfig // the smallest of the groups
+
+	policies map[string]header.GroupPolicy
 }
 
 // heartbeat tells the broker on conn which groups this client has. A client
@@ -73,6 +75,9 @@ func (a *heartbeatAnswer) decode(f wire.Fields) error {
 		return err
 	}
 	if a.taken, err = header.DecodeNames(f, header.ExtTaken); err != nil {
+		return err
+	}
+	if a.policies, err = header.DecodePolicies(f); err != nil {
 		return err
 	}
 	a.session, a.token = s.Token != 0, s.Token

@@ -26,9 +26,11 @@ type GroupPolicy struct {
 	// client that only lost its link may trust its locks for up to 30 s: its
 	// handler and the next owner's can overlap then.
 	StockFastRelease bool
-	// MaxAttempts of a message; 0: without end.
+	// MaxAttempts of a message. With it Orderly's members go by it and by Poison,
+	// whatever their own configuration says; 0: as each member is configured.
 	MaxAttempts int
 	// Backoff are the pauses before attempts 2, 3, ...; the last one repeats.
+	// Empty: as each member is configured.
 	Backoff []time.Duration
 	// Poison is what happens to a message whose attempts are used up: block
 	// (default), dead-letter or park.

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/orderlymq/orderly/internal/msg"
 	"github.com/orderlymq/orderly/internal/order"
@@ -104,6 +105,8 @@ type beat struct {
 	mu         sync.Mutex
 	subChanged bool
 	times      []header.GroupTimes
+	policied   []string // groups that have a policy
+	policies   []header.GroupPolicy
 	err        error
 	taken      []header.Named // groups whose member name another session has
 
@@ -131,6 +134,7 @@ func (b *Broker) joinGroup(beat *beat, data *body.HeartbeatData, cd *body.Consum
 	if c.session != 0 {
 		c.join(g)
 		beat.times = append(beat.times, header.GroupTimes{Group: g.name, Grace: cfg.Grace(), Lease: cfg.Lease()})
+		beat.policy(cfg)
 	}
 	b.inheritOrder(g.name, cfg, cd)
 	changed := g.takeBeat(beat, data, cd)
@@ -142,6 +146,21 @@ func (b *Broker) joinGroup(beat *beat, data *body.HeartbeatData, cd *body.Consum
 	if changed {
 		g.announce()
 	}
+}
+
+// policy takes what the group asks of its members into the answer, if anything.
+func (bt *beat) policy(g *meta.Group) {
+	if g.MaxAttempts == 0 && len(g.BackoffMs) == 0 && g.Poison == meta.PoisonBlock && g.MaxHandlerMs == 0 {
+		return
+	}
+	p := header.GroupPolicy{
+		MaxAttempts: g.MaxAttempts, Poison: g.Poison.String(),
+		MaxHandler: time.Duration(g.MaxHandlerMs) * time.Millisecond, Overrun: g.Overrun.String(),
+	}
+	for _, ms := range g.BackoffMs {
+		p.Backoff = append(p.Backoff, time.Duration(ms)*time.Millisecond)
+	}
+	bt.policied, bt.policies = append(bt.policied, g.Name), append(bt.policies, p)
 }
 
 // takeBeat updates the group's members and reports whether its subscriptions
@@ -251,6 +270,7 @@ func (bt *beat) answer() {
 	h.Encode(&resp.Ext)
 	bt.session.Encode(&resp.Ext)
 	header.EncodeGroups(&resp.Ext, bt.times)
+	header.EncodePolicies(&resp.Ext, bt.policied, bt.policies)
 	header.EncodeNames(&resp.Ext, header.ExtTaken, bt.taken)
 	bt.reply(resp)
 }

@@ -117,7 +117,7 @@ func leaseCells(l *admin.Lease) []any {
 // policyText shows a group's policy, defaults filled in.
 func policyText(p admin.GroupPolicy) string {
 	p = p.Effective()
-	attempts, handler, pauses := "no end", "no end", "the client's"
+	attempts, handler, pauses := "the member's", "no end", "the member's"
 	if p.MaxAttempts > 0 {
 		attempts = fmt.Sprint(p.MaxAttempts)
 	}

@@ -11,6 +11,9 @@ const (
 	ExtSession = "oSession"
 	// ExtGroups, in the answer to 34: the times of each group, see GroupTimes.
 	ExtGroups = "oGroups"
+	// ExtPolicies, in the answer to 34: the policies of groups that have one, see
+	// GroupPolicy.
+	ExtPolicies = "oPolicies"
 
 	// ExtMember, on 34: the member's name in each group in which it has one,
 	// "group=name;..."; it outlives the process.

@@ -209,3 +209,28 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+func TestPolicies(t *testing.T) {
+	want := map[string]header.GroupPolicy{
+		"a": {MaxAttempts: 3, Poison: "dead-letter", Backoff: []time.Duration{100 * time.Millisecond, time.Second}, MaxHandler: time.Minute, Overrun: "release"},
+		"b": {Poison: "park", Overrun: "keep"},
+	}
+	var f wire.Fields
+	header.EncodePolicies(&f, []string{"a", "b"}, []header.GroupPolicy{want["a"], want["b"]})
+	if text := f.Value(header.ExtPolicies); text != "a=3/dead-letter/100,1000/60000/release;b=0/park//0/keep" {
+		t.Errorf("written as %q", text)
+	}
+	if got, err := header.DecodePolicies(f); err != nil || !cmp.Equal(got, want) {
+		t.Errorf("read back as %+v, %v", got, err)
+	}
+	for _, bad := range []string{"a", "=3/block//0/keep", "a=-1/block//0/keep", "a=1/block/x/0/keep", "a=1/block//-5/keep", "a=1/block//0", ";"} {
+		if got, err := header.DecodePolicies(wire.Fields{{Key: header.ExtPolicies, Value: bad}}); err == nil {
+			t.Errorf("%q is read as %+v", bad, got)
+		}
+	}
+	var none wire.Fields
+	header.EncodePolicies(&none, nil, nil)
+	if got, err := header.DecodePolicies(none); len(none) != 0 || len(got) != 0 || err != nil {
+		t.Errorf("none: %v, %+v, %v", none, got, err)
+	}
+}
