@@ -35,9 +35,10 @@ fmt:
 conformance:
 	cd conformance && $(GO) test -count=1 -timeout 20m -parallel 5 $(PKGS)
 
-# Crash points on the in-memory file system, many times the share in `make test`.
+# Crash points on the in-memory file system and flipped bits in every file, many
+# times the share in `make test`.
 crash:
-	$(GO) test -count=1 -timeout 15m ./internal/store/... -run TestCrash -crash.points=10000
+	$(GO) test -count=1 -timeout 15m ./internal/store/... -run 'TestCrash|TestBitFlips' -crash.points=10000
 
 # Scripted faults with real processes, three times in a row; a table at the end.
 cases:

@@ -136,6 +136,7 @@ func (s *sample) open(t *testing.T) error {
 // by opening, reading or verifying, or do no harm. Nothing may be read wrong.
 func TestBitFlips(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
+	each := max(30**crashPoints/500, 1) // more of them in make crash
 	for _, clean := range []bool{true, false} {
 		s := makeSample(t, clean)
 		if err := s.clone().open(t); err != nil {
@@ -148,10 +149,10 @@ func TestBitFlips(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			flips := min(int(in.Size), 30)
+			flips := min(int(in.Size), each)
 			for range flips {
 				off, bit := rng.Int64N(in.Size), rng.IntN(8)
-				if flips < 30 {
+				if flips < each {
 					off = int64(rng.IntN(flips))
 				}
 				c := s.clone()
