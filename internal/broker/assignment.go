@@ -171,10 +171,11 @@ func (g *group) mean(members []order.Member, shares map[string][]route.MessageQu
 	}
 }
 
-// passed takes note of a member that did not lock a queue of its share; g.mu
-// is held.
+// passed takes note of a member that did not lock a queue of its share, unless
+// it has left or is leaving; g.mu is held.
 func (g *group) passed(act order.LeaseAction) {
-	if st := g.assigned[act.Queue.Topic]; st != nil {
+	here := slices.ContainsFunc(g.wanting(g.leases.Members(nil)), func(m order.Member) bool { return m.Session == act.Session })
+	if st := g.assigned[act.Queue.Topic]; st != nil && here {
 		st.idle[act.Client] = g.b.clock.now().Add(idleTime)
 		g.b.log.Warn("a member did not lock a queue of its share within the grace; others get it",
 			"group", g.name, "topic", act.Queue.Topic, "queue", act.Queue.ID, "client", act.Client)

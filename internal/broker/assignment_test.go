@@ -213,3 +213,22 @@ func TestStickyOnlyAmongOurs(t *testing.T) {
 	req.ClientID = "stranger"
 	p.want(wire.SystemError, wire.ReqQueryAssignment, nil, req.Encode())
 }
+
+// TestClosingIsNoNeglect: a member that closes, with nobody there to follow, is
+// not noted as one that did not lock its share.
+func TestClosingIsNoNeglect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		p := r.connect("one")
+		p.createTopic("T", 2, "+message.type=FIFO")
+		p.openSession("c1", "G", "T")
+		shares(t, map[string]*peer{"c1": p}, 2)
+		p.lock("c1", "G", "T", 0, 1)
+		unlock := &body.LockBatch{ConsumerGroup: "G", ClientID: "c1", Queues: []body.MessageQueue{{Topic: "T", BrokerName: "broker-a"}}}
+		p.want(wire.Success, wire.ReqUnlockBatchMQ, nil, unlock.Encode(), header.ExtSession, p.token(), header.ExtClosing, "1")
+		time.Sleep(1500 * time.Millisecond)
+		if idle := r.b.group("G").assigned["T"].idle; len(idle) > 0 {
+			t.Errorf("idle: %v", idle)
+		}
+	})
+}
