@@ -158,7 +158,7 @@ func (c *Client) addPositions(ctx context.Context, info *GroupInfo, m master) er
 	leases := map[body.MessageQueue]*Lease{}
 	for _, h := range stats.Holders {
 		leases[body.MessageQueue{Topic: h.Topic, BrokerName: m.name, QueueID: h.QueueID}] = &Lease{
-			Holder: h.Holder, Ours: h.Ours, Epoch: h.Epoch, State: h.Why, Reset: h.Reset, Waiting: int(h.Waiting),
+			Holder: h.Holder, Ours: h.Ours, Epoch: h.Epoch, State: h.Why, Reset: h.Reset, Waiting: int(h.Waiting), Waiters: h.Waiters,
 			Since: fromMillis(h.Since), Until: fromMillis(h.Until),
 		}
 	}

@@ -122,6 +122,8 @@ type Lease struct {
 	Reset bool `json:"reset"`
 	// Waiting members have asked for the queue and were refused.
 	Waiting int `json:"waiting"`
+	// Waiters are the first of them, by client id; at most 8.
+	Waiters []string `json:"waiters,omitempty"`
 }
 
 // RefusedCommit tells of commits to a queue that did not count, of one sender

@@ -58,7 +58,7 @@ func (b *Broker) holders(group string, topics []string) []body.QueueHolder {
 		}
 		q := body.QueueHolder{
 			Topic: h.Queue.Topic, QueueID: h.Queue.ID, Position: h.Offset, Epoch: int64(h.Epoch), Holder: h.Client,
-			Ours: h.Session != 0, Why: whyText(h.Why), Reset: h.Reset, Waiting: int32(h.Waiting),
+			Ours: h.Session != 0, Why: whyText(h.Why), Reset: h.Reset, Waiting: int32(h.Waiting), Waiters: h.Waiters,
 		}
 		if h.Client != "" {
 			q.Since, q.Until = b.clock.stored(h.Since).Millis(), b.clock.stored(h.Until).Millis()

@@ -31,7 +31,7 @@ func TestStockLocks(t *testing.T) {
 		if err := stats.Decode(p.want(wire.Success, wire.ReqGetConsumeStats, &header.GetConsumeStats{ConsumerGroup: "G"}, nil, header.ExtHolders, "1").Body); err != nil {
 			t.Fatal(err)
 		}
-		if h := stats.Holders; len(h) != 3 || h[1].Holder != "c1" || h[1].Why != "held" || h[1].Waiting != 1 || h[1].Until-h[1].Since != 60_000 {
+		if h := stats.Holders; len(h) != 3 || h[1].Holder != "c1" || h[1].Why != "held" || h[1].Waiting != 1 || !slices.Equal(h[1].Waiters, []string{"c2"}) || h[1].Until-h[1].Since != 60_000 {
 			t.Errorf("holders %+v", h)
 		}
 		if ids, _ := p.lock("c1", "G", "T", 0, 1, 99); !slices.Equal(ids, []int32{0, 1}) {

@@ -5,6 +5,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -111,7 +112,16 @@ func leaseCells(l *admin.Lease) []any {
 	if l.Reset {
 		state += ", reset not taken up"
 	}
-	return []any{cmp.Or(l.Holder, "-"), state, stamp(l.Since), l.Epoch, l.Waiting}
+	return []any{cmp.Or(l.Holder, "-"), state, stamp(l.Since), l.Epoch, waitersText(l)}
+}
+
+// waitersText names who waits for a queue.
+func waitersText(l *admin.Lease) string {
+	text := strings.Join(l.Waiters, ",")
+	if more := l.Waiting - len(l.Waiters); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return cmp.Or(text, "-")
 }
 
 // policyText shows a group's policy, defaults filled in.

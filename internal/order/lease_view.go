@@ -40,6 +40,9 @@ func (m *member) view() Member {
 	return Member{Client: m.client, Session: m.session, Name: m.name, Links: len(m.links)}
 }
 
+// maxWaiters bounds the waiting members that a view of a queue names.
+const maxWaiters = 8
+
 // Holder is the state of one queue.
 type Holder struct {
 	Queue   Queue
@@ -52,12 +55,17 @@ type Holder struct {
 	Why     Why  // WhyHeld, WhyGrace, WhyRestart, WhyLeaving, WhyOperator; WhyNone when free
 	Reset   bool // stock commits other than Offset are ignored until the holder takes the reset up
 	Waiting int  // members that asked for it and were refused
+
+	Waiters []string // the first of them, by client id
 }
 
 // Holders appends the state of all queues that the table knows, sorted.
 func (t *Leases) Holders(dst []Holder) []Holder {
 	for _, le := range t.sorted {
 		h := Holder{Queue: le.queue, Offset: le.offset, Epoch: le.epoch, Why: le.why(), Reset: le.reset, Waiting: len(le.waiting)}
+		for _, m := range le.waiting[:min(len(le.waiting), maxWaiters)] {
+			h.Waiters = append(h.Waiters, m.client)
+		}
 		if m := le.holder; m != nil {
 			h.Client, h.Session, h.Since, h.Until = m.client, m.session, le.since, t.until(le)
 		}

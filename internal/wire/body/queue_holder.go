@@ -8,15 +8,16 @@ package body
 type QueueHolder struct {
 	Topic    string
 	QueueID  int32
-	Position int64  // committed offset, -1: none
-	Epoch    int64  // of the last lease, the fence number
-	Holder   string // client id; "" if the queue is free
-	Ours     bool   // the holder is a client of ours
-	Since    int64  // ms; when the lease was granted
-	Until    int64  // ms; when it ends unless it is refreshed
-	Why      string // held, grace, restart, leaving, taken by an operator; "" if free
-	Reset    bool   // the position was reset and nobody has taken that up
-	Waiting  int32  // members that asked for the queue and were refused
+	Position int64    // committed offset, -1: none
+	Epoch    int64    // of the last lease, the fence number
+	Holder   string   // client id; "" if the queue is free
+	Ours     bool     // the holder is a client of ours
+	Since    int64    // ms; when the lease was granted
+	Until    int64    // ms; when it ends unless it is refreshed
+	Why      string   // held, grace, restart, leaving, taken by an operator; "" if free
+	Reset    bool     // the position was reset and nobody has taken that up
+	Waiting  int32    // members that asked for the queue and were refused
+	Waiters  []string // the first of them, by client id
 }
 
 func (h *QueueHolder) write(w *writer) {
@@ -30,6 +31,9 @@ func (h *QueueHolder) write(w *writer) {
 	w.keyInt("since", h.Since)
 	w.keyStr("topic", h.Topic)
 	w.keyInt("until", h.Until)
+	if len(h.Waiters) > 0 {
+		w.keyStrings("waiters", h.Waiters)
+	}
 	w.keyInt("waiting", int64(h.Waiting))
 	w.keyStr("why", h.Why)
 	w.close('}')
@@ -62,6 +66,8 @@ func (h *QueueHolder) field(r *reader, key string) {
 		h.Why = r.str()
 	case "reset":
 		h.Reset = r.bool()
+	case "waiters":
+		h.Waiters = r.strings()
 	case "waiting":
 		h.Waiting = r.int32()
 	}
