@@ -27,11 +27,11 @@ func (a *app) consumeCommand() *cobra.Command {
 			if cfg.Start, err = parseStart(from); err != nil {
 				return err
 			}
-			cfg.Topic, cfg.Filter = args[0], orderly.Tags(tags)
+			cfg.Topic, cfg.Filter, cfg.MaxBatch = args[0], orderly.Tags(tags), 1
 			return a.withClient(cmd.Context(), c, func(cl *orderly.Client) error {
 				ctx, stop := context.WithCancel(cmd.Context())
 				defer stop()
-				return cl.Consume(ctx, cfg, a.printer(c.json, count, stop))
+				return cl.ConsumeManual(ctx, cfg, a.printer(c.json, count, stop))
 			})
 		},
 	}
@@ -59,23 +59,27 @@ func parseStart(from string) (orderly.Start, error) {
 	return orderly.FromTime(t), nil
 }
 
-// printer prints each message on one line; after count of them it stops.
-func (a *app) printer(asJSON bool, count int, stop func()) orderly.Handler {
+// printer prints each message on one line; after count of them it stops. What
+// came beyond that is held, not failed: an error is an attempt, and a group may
+// put messages aside after a number of them.
+func (a *app) printer(asJSON bool, count int, stop func()) orderly.ManualHandler {
 	var mu sync.Mutex // one line at a time; printing is the handler's whole work
 	printed := 0
-	return func(ctx context.Context, m *orderly.Message) error {
+	return func(_ context.Context, ms []*orderly.Message) (orderly.Decision, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if count > 0 && printed >= count {
-			return orderly.RetryAfter(time.Second, nil) // for whoever consumes next
+		for _, m := range ms {
+			if count > 0 && printed >= count {
+				return orderly.Hold, nil // for whoever consumes next
+			}
+			if err := a.printMessage(asJSON, m); err != nil {
+				return 0, err
+			}
+			if printed++; printed == count {
+				stop()
+			}
 		}
-		if err := a.printMessage(asJSON, m); err != nil {
-			return err
-		}
-		if printed++; printed == count {
-			stop()
-		}
-		return nil
+		return orderly.Commit, nil
 	}
 }
 
