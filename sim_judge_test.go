@@ -51,6 +51,7 @@ type simVerdict struct {
 	rep     check.Report
 	faults  []string // beyond what check says
 	log     []string
+	seed    uint64
 	mode    simMode
 	count   map[string]int
 	late    int           // copies behind newer messages
@@ -79,7 +80,7 @@ func (s *sim) judge() *simVerdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spoil()
-	v := &simVerdict{rep: check.Check(s.history), log: s.log, mode: s.mode, count: s.count}
+	v := &simVerdict{rep: check.Check(s.history), log: s.log, seed: s.seed, mode: s.mode, count: s.count}
 	for _, c := range s.history.Calls {
 		if c.Consumer == s.last {
 			v.fault("key %s: %d was handed out again at %v, when all was done", c.Key, c.Seq, c.Start)
@@ -196,6 +197,7 @@ type simTotals struct {
 	seeds, sent, repeated int
 	copies, late          int
 	waited, settled       time.Duration
+	waitedIn, settledIn   uint64 // the seeds
 	count                 map[string]int
 }
 
@@ -209,7 +211,12 @@ func (n *simTotals) add(v *simVerdict) {
 	n.repeated += v.rep.Repeated
 	n.copies += v.rep.Copies
 	n.late += v.late
-	n.waited, n.settled = max(n.waited, v.waited), max(n.settled, v.settled)
+	if v.waited > n.waited {
+		n.waited, n.waitedIn = v.waited, v.seed
+	}
+	if v.settled > n.settled {
+		n.settled, n.settledIn = v.settled, v.seed
+	}
 	for k, c := range v.count {
 		n.count[k] += c
 	}
@@ -218,7 +225,8 @@ func (n *simTotals) add(v *simVerdict) {
 func (n *simTotals) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "simulation: %d seeds, %d messages, %d handled again (%d of them stored twice, %d behind newer ones)\n", n.seeds, n.sent, n.repeated, n.copies, n.late)
-	fmt.Fprintf(&b, "  longest wait of a message: %v; after all was healed: %v (bound %v)\n", n.waited, n.settled, simSettle)
+	fmt.Fprintf(&b, "  longest wait of a message: %v (seed %d); after all was healed: %v (seed %d; bound %v)\n",
+		n.waited.Round(time.Millisecond), n.waitedIn, n.settled.Round(time.Millisecond), n.settledIn, simSettle)
 	for _, kind := range slices.Sorted(maps.Keys(n.count)) {
 		fmt.Fprintf(&b, "  %6d  %s\n", n.count[kind], kind)
 	}

@@ -26,7 +26,7 @@ func (s *sim) dice(key string, seq int, odds []simOdd) (what simOdd, work, linge
 	rnd := rand.New(rand.NewPCG(s.seed, uint64(try)<<48|uint64(seq)<<16|uint64(simKeyNumber(key))))
 	work = time.Duration(2+rnd.IntN(20)) * time.Millisecond
 	if s.busy() {
-		work = time.Duration(20+rnd.IntN(120)) * time.Millisecond
+		work = time.Duration(10+rnd.IntN(80)) * time.Millisecond
 	}
 	if rnd.IntN(100) == 0 {
 		work = time.Duration(rnd.IntN(500)) * time.Millisecond
