@@ -83,6 +83,7 @@ func TestBadTopicsAreRefused(t *testing.T) {
 		{"system", topic(func(h *header.CreateTopic) { h.Topic = msg.TopicSchedule }), wire.InvalidParameter},
 		{"queues", topic(func(h *header.CreateTopic) { h.WriteQueueNums = 1 << 30 }), wire.InvalidParameter},
 		{"no queues", topic(func(h *header.CreateTopic) { h.ReadQueueNums = 0 }), wire.InvalidParameter},
+		{"ordered, and not all are read", topic(func(h *header.CreateTopic) { h.Order, h.ReadQueueNums = true, 1 }), wire.InvalidParameter},
 		{"negative", topic(func(h *header.CreateTopic) { h.WriteQueueNums = -1 }), wire.InvalidParameter},
 		{"perm", topic(func(h *header.CreateTopic) { h.Perm = 8 }), wire.InvalidParameter},
 		{"filter", topic(func(h *header.CreateTopic) { h.TopicFilterType = "NO_FILTER" }), wire.SystemError},

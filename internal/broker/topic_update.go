@@ -77,6 +77,9 @@ func (b *Broker) putTopic(cfg *body.TopicConfig, attrs string) error {
 		if err := applyAttrs(&t, old, changes); err != nil {
 			return nil, &sendError{wire.SystemError, err.Error()}
 		}
+		if t.Ordered() && t.ReadQueues < t.WriteQueues {
+			return nil, &sendError{wire.InvalidParameter, fmt.Sprintf("ordered topic %s: of %d queues to write only %d are read: keys of the others would wait for ever", t.Name, t.WriteQueues, t.ReadQueues)}
+		}
 		if old != nil {
 			if err := checkShrink(&t, old); err != nil {
 				return nil, &sendError{wire.InvalidParameter, err.Error()}
