@@ -168,7 +168,7 @@ func (b *bed) stockGo(topic, group string) (stop func()) {
 	c, err := rocketmq.NewPushConsumer(
 		consumer.WithNsResolver(primitive.NewPassthroughResolver([]string{b.srv.NamesrvAddr()})),
 		consumer.WithGroupName(group),
-		consumer.WithInstance("stays"),
+		consumer.WithInstance(strings.ReplaceAll(b.Name(), "/", "-")), // one per test: clients of one name share a name server
 		consumer.WithConsumeFromWhere(consumer.ConsumeFromFirstOffset),
 		consumer.WithConsumerOrder(true),
 	)
