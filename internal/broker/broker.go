@@ -119,13 +119,6 @@ func (b *Broker) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			for _, ln := range listeners {
-				_ = ln.Close()
-			}
-		}
-	}()
 	b.server = transport.NewServer(transport.ServerConfig{
 		Handler: transport.HandlerFunc(b.receive), OnClose: b.connClosed,
 		MaxConns: b.cfg.MaxConns, Logger: b.log,

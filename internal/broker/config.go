@@ -139,6 +139,11 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("broker: name %q of broker or cluster: %w", name, err)
 		}
 	}
+	for _, addr := range c.NameServers {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return c, fmt.Errorf("broker: name server %q: %w: give host:port", addr, err)
+		}
+	}
 	return c, nil
 }
 

@@ -26,6 +26,7 @@ func TestConfigurationIsChecked(t *testing.T) {
 	}{
 		{Config{}, "no data directory"},
 		{Config{Dir: "x", Name: "bad name!"}, "bad name!"},
+		{Config{Dir: "x", NameServers: []string{"ns1:9876;ns2"}}, "ns2"},
 	} {
 		if _, err := New(c.cfg); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c.cfg, err)
