@@ -13,7 +13,7 @@ var (
 	ErrClosed = errors.New("store is closed")
 	// ErrDiskFull: too little space is left; the append was not written. Reads
 	// go on, and writes do once space is free again.
-	ErrDiskFull = errors.New("disk is full: free space or lower retention")
+	ErrDiskFull = errors.New("disk is full: free space, or let groups catch up")
 	// ErrFenced: a write or sync has failed and the log takes nothing more until
 	// Reopen; the append was not written.
 	ErrFenced = errors.New("log is fenced after a failed write: check the disk, then reopen")
