@@ -135,8 +135,7 @@ func (b *Broker) Start(ctx context.Context) (err error) {
 	b.wg.Go(func() { b.alarms.run(b.ctx) })
 	b.wg.Go(func() { b.scheduler.run(b.ctx) })
 	b.wg.Go(func() { b.housekeep(b.ctx) })
-	b.registrar.first(ctx)
-	b.wg.Go(func() { b.registrar.run(b.ctx) })
+	b.registrar.start(ctx, b.ctx)
 	b.started = true
 	b.log.Info("broker serves", "broker", b.cfg.Name, "cluster", b.cfg.Cluster, "addr", b.addr, "data", b.cfg.Dir, "mode", b.cfg.SyncMode.String())
 	return nil

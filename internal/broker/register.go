@@ -28,13 +28,15 @@ type registrar struct {
 	b     *Broker
 	pool  *transport.Pool
 	wake  chan struct{}
+	stop  context.CancelFunc // ends run
+	ended chan struct{}      // closed when run has ended
 	mu    sync.Mutex
 	known map[string]bool // name servers whose last registration worked
 }
 
 func newRegistrar(b *Broker) *registrar {
 	return &registrar{
-		b: b, wake: make(chan struct{}, 1), known: map[string]bool{},
+		b: b, wake: make(chan struct{}, 1), ended: make(chan struct{}), known: map[string]bool{},
 		pool: transport.NewPool(transport.PoolConfig{
 			Dialer: &transport.Dialer{Dial: b.cfg.Dial, Logger: b.log}, MaxBackoff: 3 * time.Second,
 		}),
@@ -52,9 +54,15 @@ func (r *registrar) changed() {
 // retryEvery is how soon a name server that failed is tried again.
 const retryEvery = 3 * time.Second
 
-// run registers until ctx ends.
+// start registers once and goes on until leave is called or ctx ends.
+func (r *registrar) start(first, ctx context.Context) {
+	ctx, r.stop = context.WithCancel(ctx)
+	r.all(first) // whoever waits for the start finds the broker
+	r.b.wg.Go(func() { r.run(ctx) })
+}
+
 func (r *registrar) run(ctx context.Context) {
-	defer r.close(ctx)
+	defer close(r.ended)
 	timer := time.NewTimer(r.pause())
 	defer timer.Stop()
 	for {
@@ -80,9 +88,6 @@ func (r *registrar) pause() time.Duration {
 	}
 	return r.b.cfg.RegisterEvery
 }
-
-// first registers once, so that whoever waited for the start finds the broker.
-func (r *registrar) first(ctx context.Context) { r.all(ctx) }
 
 // all registers with every name server.
 func (r *registrar) all(ctx context.Context) {
@@ -150,8 +155,13 @@ func (r *registrar) header() header.RegisterBroker {
 	}
 }
 
-// leave takes the broker out of the name servers' routes.
+// leave takes the broker out of the name servers' routes and ends the
+// connections to them. No registration may follow, so the last one ends first:
+// what it has sent arrives before this on the same connection.
 func (r *registrar) leave(ctx context.Context) {
+	defer r.close(ctx)
+	r.stop()
+	<-r.ended
 	h := header.UnregisterBroker{BrokerName: r.b.cfg.Name, BrokerAddr: r.b.addr, ClusterName: r.b.cfg.Cluster}
 	r.each(ctx, leaveTimeout, func(ctx context.Context, addr string) error {
 		return r.call(ctx, addr, wire.NewRequest(wire.ReqUnregisterBroker, &h, nil))

@@ -74,7 +74,7 @@ func TestBrokerRegistersWithEveryNameServer(t *testing.T) {
 		}
 		p.createTopic("Fifo", 8, "+message.type=FIFO")
 		startNamesrv(t, n, "ns2") // it was dead until now
-		time.Sleep(10 * time.Second)
+		time.Sleep(11 * time.Second)
 		for _, ns := range []string{"ns1", "ns2"} {
 			if d := routeOf(t, n, ns, "Fifo"); d == nil || d.OrderTopicConf != "broker-a:8" {
 				t.Errorf("%s: route of an ordered topic: %+v", ns, d)
