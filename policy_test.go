@@ -93,3 +93,33 @@ func TestHandlerThatTakesItsProcessAlongIsNotTriedForEver(t *testing.T) {
 		}
 	})
 }
+
+// TestShorterGraceOverlapsNothing makes a group's times shorter while a queue is
+// held, and cuts its owner off before it has heard of it.
+func TestShorterGraceOverlapsNothing(t *testing.T) {
+	inRealBubble(t, 1, func(t *testing.T, r *realCluster) {
+		r.group("g", admin.GroupPolicy{Grace: 8 * time.Second})
+		fill(t, newProducer(t, r.client("p"), ProducerConfig{}), 1, 0, 1)
+		var running, began atomic.Int32
+		handle := func(ctx context.Context, _ *Message) error {
+			if began.Add(1); running.Add(1) > 1 {
+				t.Error("two calls at a time")
+			}
+			defer running.Add(-1)
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		one := consume(t, r.client("c1"), ConsumerConfig{CloseTimeout: time.Second}, handle)
+		time.Sleep(3 * time.Second)
+		two := consume(t, r.client("c2"), ConsumerConfig{CloseTimeout: time.Second}, handle)
+		time.Sleep(3 * time.Second)
+		r.group("g", admin.GroupPolicy{Grace: 250 * time.Millisecond})
+		time.Sleep(time.Second)
+		r.kill("c1") // its links; the process lives on
+		time.Sleep(12 * time.Second)
+		if began.Load() < 2 {
+			t.Error("nobody took the queue over")
+		}
+		_, _ = one.end(), two.end()
+	})
+}

@@ -101,7 +101,7 @@ func (b *Broker) reconfigure(name string) {
 		return
 	}
 	g.mu.Lock()
-	g.leases.Configure(b.leaseConfig(name))
+	g.leases.Configure(b.clock.now(), b.leaseConfig(name))
 	b.alarms.set(g.bell, g.leases.Next())
 	g.mu.Unlock()
 }

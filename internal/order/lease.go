@@ -17,6 +17,7 @@ const (
 	restartHonour = 3 * time.Second        // our leases after a restart, or G if that is more
 	unknownWait   = 30 * time.Second       // a commit waits for its link to become known
 	maxWaits      = 1024                   // commits that wait
+	tellTimes     = 2 * time.Minute        // a session that is heard of knows its group's times that long after a change: heartbeats, every 30 s, tell them
 )
 
 // Leases is the broker's lease table of one group: who may consume which queue.
@@ -37,6 +38,9 @@ type Leases struct {
 
 	epoch, epochEnd Epoch // the epochs still to give: [epoch, epochEnd)
 	asked           bool  // LeaseNeedEpochs was said
+
+	shrunk   LeaseConfig // Grace and Lease from shrinkAt on; until then cfg has longer ones
+	shrinkAt Time        // Never: cfg is what was configured
 
 	locking  bool // somebody has asked for a lock
 	awake    Time // the last tick, or when the table began to need ticks
@@ -72,12 +76,14 @@ func NewLeases(cfg LeaseConfig) *Leases {
 		awake:  cfg.Start,
 		next:   Never,
 	}
-	t.Configure(cfg)
+	t.Configure(cfg.Start, cfg)
 	return t
 }
 
-// Configure changes the rules of the group.
-func (t *Leases) Configure(cfg LeaseConfig) {
+// Configure changes the rules of the group. Sessions go on by longer times that
+// they were told before until they have surely heard of shorter ones; until
+// then these times hold for the table too.
+func (t *Leases) Configure(now Time, cfg LeaseConfig) {
 	if cfg.Grace == 0 {
 		cfg.Grace = time.Second
 	}
@@ -86,7 +92,13 @@ func (t *Leases) Configure(cfg LeaseConfig) {
 		cfg.Lease = 10 * time.Second
 	}
 	cfg.Lease = max(cfg.Lease, 2*cfg.Grace)
-	t.cfg = cfg
+	was := t.cfg
+	t.cfg, t.shrinkAt = cfg, Never
+	if len(t.ours) > 0 && (cfg.Grace < was.Grace || cfg.Lease < was.Lease) {
+		t.shrunk = cfg
+		t.cfg.Grace, t.cfg.Lease = max(cfg.Grace, was.Grace), max(cfg.Lease, was.Lease)
+		t.shrinkAt = now.Add(was.Lease + was.Grace + tellTimes)
+	}
 	t.schedule()
 }
 

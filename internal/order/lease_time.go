@@ -49,6 +49,9 @@ func (t *Leases) tick(now Time, buf *[]LeaseAction) {
 		t.extendAll(now.Add(t.cfg.Grace))
 	}
 	t.awake = now
+	if now >= t.shrinkAt {
+		t.cfg.Grace, t.cfg.Lease, t.shrinkAt = t.shrunk.Grace, t.shrunk.Lease, Never
+	}
 	for _, le := range t.sorted {
 		if le.holder != nil && now >= t.until(le) {
 			t.expire(now, le, buf)
@@ -120,7 +123,7 @@ func (t *Leases) lapse(now Time) {
 // schedule works out when the next tick is needed. A refresh only moves ends
 // later and needs no new schedule: a tick too early does no harm.
 func (t *Leases) schedule() {
-	t.next = Never
+	t.next = t.shrinkAt
 	leased := false
 	for _, le := range t.sorted {
 		if le.holder != nil {
