@@ -4,6 +4,7 @@ package broker
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -231,4 +232,26 @@ func TestClosingIsNoNeglect(t *testing.T) {
 			t.Errorf("idle: %v", idle)
 		}
 	})
+}
+
+// TestLeavingMemberIsGivenNothing asks for the shares while a closing member
+// leaves: from its unlock on, the other one has them all.
+func TestLeavingMemberIsGivenNothing(t *testing.T) {
+	r := newRig(t, nil)
+	leaver, stayer := r.connect("one"), r.connect("two")
+	stayer.createTopic("T", 4, "+message.type=FIFO")
+	stayer.openSession("c2", "G", "T")
+	unlock := (&body.LockBatch{ConsumerGroup: "G", ClientID: "c1", Queues: []body.MessageQueue{{Topic: "T", BrokerName: "broker-a", QueueID: 0}}}).Encode()
+	for range 300 {
+		leaver.openSession("c1", "G", "T")
+		leaver.want(wire.Success, wire.ReqUnlockBatchMQ, nil, unlock, header.ExtSession, leaver.token(), header.ExtClosing, "1")
+		var leaving sync.WaitGroup
+		leaving.Go(func() {
+			leaver.want(wire.Success, wire.ReqUnregisterClient, &header.UnregisterClient{ClientID: "c1", ConsumerGroup: "G"}, nil)
+		})
+		for range 5 {
+			shares(t, map[string]*peer{"c2": stayer}, 4)
+		}
+		leaving.Wait()
+	}
 }

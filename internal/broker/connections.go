@@ -39,10 +39,7 @@ func (b *Broker) connEnded(c *conn) {
 	}
 	b.producers.remove(c, "")
 	for _, g := range c.touched {
-		g.mu.Lock()
-		g.members.remove(c.id)
-		g.mu.Unlock()
-		g.feed(&order.LeaseEvent{Kind: order.LeaseClosed, Link: c.id}, nil)
+		g.linkGone(c.id, order.LeaseClosed, nil)
 	}
 }
 

@@ -99,6 +99,17 @@ func (g *group) feed(ev *order.LeaseEvent, a *ask) {
 	g.flush()
 }
 
+// linkGone takes a connection out of the group, by how it went. The members and
+// the table change in one step: in between, a member that leaves would be
+// neither gone nor known to be closing, and be given queues.
+func (g *group) linkGone(id order.LinkID, how order.LeaseEventKind, a *ask) {
+	g.mu.Lock()
+	g.members.remove(id)
+	g.step(&order.LeaseEvent{Kind: how, Link: id}, a)
+	g.mu.Unlock()
+	g.flush()
+}
+
 // feedSoon is feed for goroutines that must not wait for the change log.
 func (g *group) feedSoon(ev *order.LeaseEvent) {
 	g.mu.Lock()

@@ -23,10 +23,7 @@ func (b *Broker) unregister(r request) {
 		r.ok(nil)
 		return
 	}
-	g.mu.Lock()
-	g.members.remove(r.c.id)
-	g.mu.Unlock()
-	g.feed(&order.LeaseEvent{Kind: order.LeaseLeave, Link: r.c.id}, &ask{done: func(_ []order.LeaseAction, err error) {
+	g.linkGone(r.c.id, order.LeaseLeave, &ask{done: func(_ []order.LeaseAction, err error) {
 		if err != nil {
 			r.failed(err)
 			return
