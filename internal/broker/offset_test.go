@@ -226,6 +226,9 @@ func TestProgressIsKeptAndGivenBack(t *testing.T) {
 	}
 	p.openSession("c1", "G", "T")
 	_, grants := p.lock("c1", "G", "T", 0)
+	for range 11 {
+		p.send("T", 0, "x")
+	}
 	epoch := strconv.FormatUint(grants.Grants[0].Epoch, 10)
 	h := &header.UpdateConsumerOffset{ConsumerGroup: "G", Topic: "T", CommitOffset: 9}
 	p.want(wire.Success, wire.ReqUpdateConsumerOffset, h, nil, header.ExtSession, p.token(), header.ExtEpoch, epoch)

@@ -50,6 +50,7 @@ func (b *Broker) updateOffset(r request) {
 		return
 	}
 	ev := b.commitEvent(r.c, topic, g.name, h.QueueID, h.CommitOffset, fence)
+	a.clip(ev.End)
 	ev.Async = r.cmd.IsOneway() || fence.Session.Token == 0 && r.cmd.Language == wire.LanguageGo
 	if !r.c.known {
 		r.c.unsure[g.name] = g
@@ -137,11 +138,32 @@ func (a *ask) decodeProgress(f wire.Fields) error {
 	return nil
 }
 
+// clip drops what a commit says of messages that are not there: kept, it would
+// count for those that take these places later, or move the queue's end there.
+func (a *ask) clip(end int64) {
+	for i, x := range a.settled {
+		if x.To > end {
+			a.settled[i].To = end
+			a.settled = a.settled[:i]
+			if x.From < end {
+				a.settled = a.settled[:i+1]
+			}
+			break
+		}
+	}
+	for i, x := range a.attempts {
+		if x.Offset >= end {
+			a.attempts = a.attempts[:i]
+			break
+		}
+	}
+}
+
 // storedAttempt counts an attempt under way as made: if nobody reports its end,
 // it was.
 func storedAttempt(a order.Attempt) meta.Attempt {
 	n := a.Ended
-	if a.Running {
+	if a.Running && n < order.MaxAttempt {
 		n++
 	}
 	return meta.Attempt{Offset: a.Offset, Count: n}

@@ -12,6 +12,9 @@ import (
 // wrote.
 var errProgressText = errors.New("order: malformed settled ranges or attempts")
 
+// MaxAttempt bounds the number of an attempt that is told to others.
+const MaxAttempt = 1 << 30
+
 // AppendRanges appends rs as text: "3-5,9-12", half open.
 func AppendRanges(dst []byte, rs []Range) []byte {
 	for i, r := range rs {
@@ -83,7 +86,7 @@ func ParseAttempts(dst []Attempt, text string) ([]Attempt, error) {
 		b, running := strings.CutSuffix(b, "+")
 		off, err1 := strconv.ParseInt(a, 10, 64)
 		ended, err2 := strconv.ParseInt(b, 10, 32)
-		if err1 != nil || err2 != nil || off <= last || ended < 0 {
+		if err1 != nil || err2 != nil || off <= last || ended < 0 || ended > MaxAttempt {
 			return dst, errProgressText
 		}
 		dst, last = append(dst, Attempt{Offset: off, Ended: int32(ended), Running: running}), off
