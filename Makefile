@@ -12,9 +12,14 @@ all: test lint
 test:
 	$(GO) test $(PKGS)
 
-# The same under the race detector; needs a C compiler.
+# The same under the race detector; needs a C compiler. Packages with simulated
+# time run on one processor there: with more, two of them can fire timers of one
+# bubble at once, and Go's race runtime breaks down (golang/go#78156). Races are
+# found all the same, by what happens before what.
+BUBBLES = $(sort $(dir $(shell git grep -l '"testing/synctest"' -- '*_test.go')))
 race:
-	CGO_ENABLED=1 $(GO) test -race $(PKGS)
+	CGO_ENABLED=1 $(GO) test -race $(filter-out $(shell $(GO) list $(addprefix ./,$(BUBBLES))),$(shell $(GO) list $(PKGS)))
+	CGO_ENABLED=1 $(GO) test -race -cpu 1 $(addprefix ./,$(BUBBLES))
 
 # vet, staticcheck, gofumpt and the house's import rules.
 lint:
