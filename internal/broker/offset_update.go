@@ -60,10 +60,10 @@ func (b *Broker) updateOffset(r request) {
 
 // commitEvent makes the event of a commit.
 func (b *Broker) commitEvent(c *conn, topic *meta.Topic, group string, queue int32, offset int64, fence header.Fence) *order.LeaseEvent {
-	_, end := b.store.Bounds(topic.Name, queue)
+	_, end := b.store.Bounds(topic.Name, queue) // 0 when empty, which to the table means not known
 	return &order.LeaseEvent{
 		Kind: order.LeaseCommit, Link: c.id, Host: c.host, Session: order.Token(fence.Session.Token), Epoch: order.Epoch(fence.Epoch),
-		Queue: order.Queue{Topic: topic.Name, ID: queue}, Offset: offset, End: end, Known: c.known, Ordered: topic.Ordered(),
+		Queue: order.Queue{Topic: topic.Name, ID: queue}, Offset: offset, End: max(end, 1), Known: c.known, Ordered: topic.Ordered(),
 	}
 }
 

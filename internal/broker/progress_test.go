@@ -45,3 +45,26 @@ func TestProgressPastTheEnd(t *testing.T) {
 		t.Errorf("the next message has offset %d", got)
 	}
 }
+
+// TestPositionPastTheEnd: no commit reserves numbers of messages to come, not
+// even in a queue that is empty.
+func TestPositionPastTheEnd(t *testing.T) {
+	r := newRig(t, nil)
+	p := r.connect("one")
+	p.createTopic("T", 2, "+message.type=FIFO")
+	p.openSession("c1", "G", "T")
+	p.lock("c1", "G", "T", 0, 1)
+	p.send("T", 1, "x")
+	for queue := range int32(2) {
+		for _, by := range []*peer{p, r.connect("tool")} {
+			by.do(wire.ReqUpdateConsumerOffset, &header.UpdateConsumerOffset{ConsumerGroup: "G", Topic: "T", QueueID: queue, CommitOffset: 1 << 62}, nil)
+		}
+	}
+	r.restart()
+	p = r.connect("two")
+	for queue, want := range []int64{0, 1} {
+		if got := p.send("T", int32(queue), "x").QueueOffset; got != want {
+			t.Errorf("queue %d: the next message has offset %d", queue, got)
+		}
+	}
+}
