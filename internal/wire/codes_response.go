@@ -3,8 +3,9 @@
 package wire
 
 // Response codes. The names are those of Java's ResponseCode and
-// RemotingSysResponseCode. CodeFenced is our own: it is answered only to a peer
-// that has used our ext fields, when its lease epoch is no longer the queue's.
+// RemotingSysResponseCode. Those from 7001 on are our own: they are answered
+// only to a peer that has used our ext fields. CodeFenced: its lease epoch is no
+// longer the queue's.
 const (
 	Success                              int32 = 0
 	SystemError                          int32 = 1
@@ -75,6 +76,11 @@ const (
 	UserNotExist                         int32 = 3001
 	PolicyNotExist                       int32 = 3002
 	CodeFenced                           int32 = 7001
+	CodeProducerUnknown                  int32 = 7101 // the broker has forgotten the producer, or its numbers in the queue
+	CodeProducerFenced                   int32 = 7102 // a newer epoch of the producer is there
+	CodeSequenceGap                      int32 = 7103 // numbers before the frame's are missing; the answer has the one expected
+	CodeTooManyProducers                 int32 = 7104 // no room for one more producer or queue of one
+	CodeStaleLaneMap                     int32 = 7105 // the key's queue was chosen by an older lane map; the answer has the new one
 )
 
 // responseNames is sorted by code; nothing writes to it.
@@ -148,4 +154,9 @@ var responseNames = [...]codeName{
 	{UserNotExist, "USER_NOT_EXIST"},
 	{PolicyNotExist, "POLICY_NOT_EXIST"},
 	{CodeFenced, "FENCED"},
+	{CodeProducerUnknown, "PRODUCER_UNKNOWN"},
+	{CodeProducerFenced, "PRODUCER_FENCED"},
+	{CodeSequenceGap, "SEQUENCE_GAP"},
+	{CodeTooManyProducers, "TOO_MANY_PRODUCERS"},
+	{CodeStaleLaneMap, "STALE_LANE_MAP"},
 }

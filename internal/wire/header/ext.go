@@ -65,6 +65,25 @@ const (
 	ExtLaneEpoch = "oLaneEpoch"
 	// ExtSelector, on sends: "1" if the user's own selector chose the queue.
 	ExtSelector = "oSelector"
+
+	// ExtProducer, ExtProducerEpoch and ExtSequence, on sends: the producer, its
+	// epoch and the number of the frame's first message in the queue. In the
+	// answer to a send: ExtRepeat if the frame was stored before; ExtSequence,
+	// with wire.CodeSequenceGap, the number that the broker expects. See Numbers.
+	ExtProducer      = "oPid"
+	ExtProducerEpoch = "oPidEpoch"
+	ExtSequence      = "oSeq"
+	ExtRepeat        = "oRepeat"
+	// ExtProducerName, on 34, claims an identity for a producer, and with
+	// ExtProducer and ExtProducerEpoch the next epoch of the one it has;
+	// ExtQueues are the queues of which the answer is to tell what is stored, in
+	// ExtStored. See ProducerClaim and ProducerGrant.
+	ExtProducerName = "oPidName"
+	ExtQueues       = "oQueues"
+	ExtStored       = "oStored"
+	// ExtLaneMap, with wire.CodeStaleLaneMap: the topic's lane map, "epoch:queue
+	// of lane 0,queue of lane 1,...".
+	ExtLaneMap = "oLaneMap"
 )
 
 // SessionNew is the value of ExtSession that asks for a session.
