@@ -73,6 +73,31 @@ func (l *Lane) Waits(now, until Time, dst []Wait) []Wait {
 	return dst
 }
 
+// WaitAt returns what the message at offset waits for, if it is the first
+// unfinished one of its key: the one that verbs may name.
+func (l *Lane) WaitAt(offset int64) (Wait, bool) {
+	i := l.strandAt(offset)
+	if i == 0 {
+		return Wait{}, false
+	}
+	return l.strandWait(i)
+}
+
+// Idle reports that the lane has nothing in hand, and no reason to have nothing:
+// it does not pull, and nobody is to make it. After a step it never is; a driver
+// that finds it so has lost something.
+func (l *Lane) Idle(now, until Time) bool {
+	return l.started && l.phase == laneOpen && !l.hold && !l.heldBack && !l.paused && now < until &&
+		l.n == 0 && !l.pull.busy && l.pull.due() == Never && !l.commitNeeded()
+}
+
+// Pulling reports whether a pull is under way.
+func (l *Lane) Pulling() bool { return l.pull.busy }
+
+// Open reports whether the lane takes verbs: it has begun and is not being given
+// up.
+func (l *Lane) Open() bool { return l.started && l.phase == laneOpen && !l.lost }
+
 // laneWaits appends what holds up the whole lane, with the lowest unfinished
 // message, which a full window is stuck behind.
 func (l *Lane) laneWaits(now, until Time, dst []Wait) []Wait {

@@ -31,3 +31,11 @@ var laneWhyNames = []string{
 func (c Cause) String() string { return nameOf(causeNames, int(c)) }
 
 var causeNames = []string{"none", "time-out", "broker silent", "lease lost", "queue given up"}
+
+// String returns the reason in words.
+func (w ClaimWhy) String() string { return nameOf(claimWhyNames, int(w)) }
+
+var claimWhyNames = []string{
+	"the lease is being asked for", "lease not granted: another member has the queue, or may still have it",
+	"its former lane in this member has not ended yet", "its former lease is being given back first", "its broker has not been reached",
+}

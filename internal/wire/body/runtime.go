@@ -6,8 +6,9 @@ package body
 // condition of the message log and of the change log. Entries that would be
 // empty are left out.
 const (
-	InfoStoreState    = "orderly.store.state" // open, disk full, fenced, closed
-	InfoStoreError    = "orderly.store.error" // why it is not open
+	InfoStoreState    = "orderly.store.state"   // open, disk full, fenced, closed
+	InfoRescued       = "orderly.pulls.rescued" // pulls that waited for a message that was there
+	InfoStoreError    = "orderly.store.error"   // why it is not open
 	InfoStoreIndex    = "orderly.store.index.error"
 	InfoStoreReads    = "orderly.store.read.errors" // how many reads failed
 	InfoStoreRepaired = "orderly.store.repaired"    // ranges set aside at the start

@@ -56,6 +56,12 @@ const (
 	// still runs.
 	ExtOverrun = "oOverrun"
 
+	// ExtVerb and what it is about, on 309 and on an operator's 42, see Verb.
+	ExtVerb       = "oVerb"
+	ExtVerbTopic  = "oVerbTopic"
+	ExtVerbQueue  = "oVerbQueue"
+	ExtVerbOffset = "oVerbOffset"
+
 	// ExtHolders, on 208: "1" asks who holds the group's queues.
 	ExtHolders = "oHolders"
 
