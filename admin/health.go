@@ -65,6 +65,7 @@ func (c *Client) fillHealth(ctx context.Context, h *BrokerHealth) error {
 			h.Problems = append(h.Problems, t[key])
 		}
 	}
+	h.count(t[body.InfoRescued], "pulls waited for messages that were there, until the watchdog looked: please report this")
 	h.count(t[body.InfoStoreReads], "reads of messages failed since the start")
 	h.count(t[body.InfoStoreRepaired], "damaged ranges of the message log were set aside at the start")
 	h.count(t[body.InfoStateRepaired], "damaged places of the change log were passed over at the start")

@@ -18,6 +18,7 @@ type Health struct {
 	State    changelog.Health // topics, groups, positions, leases
 	Conns    int
 	Holds    int             // pulls that wait for a message
+	Rescued  int64           // pulls that waited for a message that was there; 0 in a sound broker
 	NameServ map[string]bool // by address: did the last registration work
 }
 
@@ -30,6 +31,7 @@ func (h *Health) OK() bool {
 func (b *Broker) Health() Health {
 	return Health{
 		Store: b.store.Health(), State: b.meta.Health(), Conns: b.connCount(), Holds: b.holds.size(),
+		Rescued:  b.stats.rescued.Load(),
 		NameServ: b.registrar.status(),
 	}
 }

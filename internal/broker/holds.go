@@ -4,6 +4,8 @@ package broker
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/orderlymq/orderly/internal/order"
@@ -18,6 +20,7 @@ type holds struct {
 
 	mu      sync.Mutex
 	count   int
+	numb    bool // tests: no message wakes anybody
 	closed  bool
 	byQueue map[order.Queue]map[*hold]struct{}
 }
@@ -29,6 +32,9 @@ type hold struct {
 	match func(tagHash int64) bool // nil: every message
 	// deaf: no message ends it, only time; the queue belongs to another member.
 	deaf bool
+	// offset is the first one that it waits for.
+	offset int64
+	late   bool // the last look found that it is there
 	// end carries on with the pull; expired says that its time is up.
 	end  func(expired bool)
 	bell *alarm
@@ -89,7 +95,7 @@ func (s *holds) remove(h *hold) bool {
 func (s *holds) arrived(messages []store.Committed) []*hold {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.count == 0 {
+	if s.count == 0 || s.numb {
 		return nil
 	}
 	var woken []*hold
@@ -113,6 +119,34 @@ func (s *holds) ofQueue(group string, q order.Queue) []*hold {
 	for h := range s.byQueue[q] {
 		if h.group == group {
 			all = append(all, h)
+		}
+	}
+	for _, h := range all {
+		s.remove(h)
+	}
+	return all
+}
+
+// waitedFor lists the queues that pulls wait for.
+func (s *holds) waitedFor() []order.Queue {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.byQueue))
+}
+
+// overdue removes and returns the holds that take every message and whose message
+// was there at this look and at the one before. ends are the queues' ends.
+func (s *holds) overdue(ends map[order.Queue]int64) []*hold {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*hold
+	for q, end := range ends {
+		for h := range s.byQueue[q] {
+			was := h.late
+			h.late = !h.deaf && h.match == nil && h.offset < end
+			if was && h.late {
+				all = append(all, h)
+			}
 		}
 	}
 	for _, h := range all {

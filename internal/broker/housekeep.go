@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/orderlymq/orderly/internal/order"
 	"github.com/orderlymq/orderly/internal/store"
 )
 
@@ -14,6 +15,8 @@ import (
 func (b *Broker) housekeep(ctx context.Context) {
 	tick := time.NewTicker(samplePeriod)
 	defer tick.Stop()
+	rescue := time.NewTicker(rescuePeriod)
+	defer rescue.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -22,6 +25,8 @@ func (b *Broker) housekeep(ctx context.Context) {
 			b.stats.sample()
 			b.expireClients()
 			b.reopenStore(ctx)
+		case <-rescue.C:
+			b.rescueHolds()
 		}
 	}
 }
@@ -42,6 +47,26 @@ func (b *Broker) reopenStore(ctx context.Context) {
 	}
 	b.log.Info("the message log takes writes again")
 	b.wake(b.holds.awake()) // what was read back may be what they wait for
+}
+
+// rescuePeriod is the time between two looks for forgotten pulls.
+const rescuePeriod = 2 * time.Second
+
+// rescueHolds wakes pulls that wait for a message that is there: a wake-up was
+// lost. In a sound broker there are none. One that was overtaken by its message
+// just now is not counted: only what two looks in a row find is.
+func (b *Broker) rescueHolds() {
+	ends := map[order.Queue]int64{}
+	for _, q := range b.holds.waitedFor() {
+		_, ends[q] = b.store.Bounds(q.Topic, q.ID)
+	}
+	found := b.holds.overdue(ends)
+	if len(found) == 0 {
+		return
+	}
+	b.stats.rescued.Add(int64(len(found)))
+	b.log.Error("pulls waited for messages that are there, and are answered now: please report this", "pulls", len(found), "group", found[0].group, "topic", found[0].queue.Topic, "queue", found[0].queue.ID)
+	b.wake(found)
 }
 
 // quietCodes keeps complaints about a request code to one line per code.

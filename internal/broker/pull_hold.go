@@ -15,7 +15,7 @@ const parkTime = time.Second
 // hold lets the pull wait for a message. A deaf one waits for its time only.
 func (p *pulling) hold(deaf bool) {
 	p.waited = true
-	h := &hold{group: p.group.name, queue: p.queue(), match: p.match, deaf: deaf, conn: p.c}
+	h := &hold{group: p.group.name, queue: p.queue(), match: p.match, deaf: deaf, offset: p.h.QueueOffset, conn: p.c}
 	h.end = func(expired bool) { p.resume(expired) }
 	h.bell = newAlarm(func() {
 		if p.b.holds.take(h) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/orderlymq/orderly/internal/msg"
 	"github.com/orderlymq/orderly/internal/wire"
+	"github.com/orderlymq/orderly/internal/wire/body"
 	"github.com/orderlymq/orderly/internal/wire/header"
 )
 
@@ -205,5 +206,36 @@ func TestTooManyHoldsAreRefused(t *testing.T) {
 		h := pullHeader("G", "T", 2, 0)
 		h.SysFlag |= header.PullSuspend
 		p.want(wire.SystemBusy, wire.ReqPullMessage, h, nil)
+	})
+}
+
+// TestWatchdogWakesPullsThatWereForgotten takes the wake-up away that a message
+// gives to the pulls that wait for it.
+func TestWatchdogWakesPullsThatWereForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		p := r.connect("client")
+		p.createTopic("T", 1, "")
+		wanting, other := pullHeader("G", "T", 0, 0), pullHeader("G", "T", 0, 0)
+		wanting.SysFlag |= header.PullSuspend
+		other.SysFlag |= header.PullSuspend
+		other.Subscription = "B"
+		answer, no := p.later(wire.ReqPullMessage, wanting, nil), r.connect("other").later(wire.ReqPullMessage, other, nil)
+		time.Sleep(rescuePeriod / 2)
+		r.b.holds.mu.Lock()
+		r.b.holds.numb = true
+		r.b.holds.mu.Unlock()
+		p.send("T", 0, "here", msg.PropTags, "A")
+		sent := time.Now()
+		code, _, msgs := pulled(t, <-answer)
+		if took := time.Since(sent); code != wire.Success || len(msgs) != 1 || took > 2*rescuePeriod {
+			t.Errorf("%s, %d messages, after %v", wire.ResponseName(code), len(msgs), took)
+		}
+		if n := p.runtimeInfo()[body.InfoRescued]; n != "1" {
+			t.Errorf("%s rescues", n)
+		}
+		if code, _, _ = pulled(t, <-no); code == wire.Success {
+			t.Error("a pull got a message that it does not want")
+		}
 	})
 }

@@ -33,7 +33,12 @@ func (b *Broker) relayRunningInfo(r request) {
 // the message that the request names.
 func (b *Broker) relayConsumeDirectly(r request) {
 	var h header.ConsumeMessageDirectly
-	if !r.decode(&h) {
+	var verb header.Verb
+	if !r.decode(&h) || !r.decode(&verb) {
+		return
+	}
+	if verb.Verb != "" {
+		b.relayVerb(r, &h, &verb)
 		return
 	}
 	if _, ok := b.client(h.ConsumerGroup, h.ClientID); !ok || h.MsgID == "" {

@@ -66,6 +66,7 @@ func (b *Broker) ownInfo(t map[string]string, health *store.Health) {
 	t["orderly.messages.misplaced"] = itoa(b.stats.misplaced.Load())
 	t["orderly.messages.keyless"] = itoa(b.stats.keyless.Load())
 	t["orderly.pulls.unlocked"] = itoa(b.stats.unlocked.Load())
+	t[body.InfoRescued] = itoa(b.stats.rescued.Load())
 	t["orderly.requests.unknown"] = itoa(b.stats.unknown.Load())
 }
 

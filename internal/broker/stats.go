@@ -22,6 +22,7 @@ type stats struct {
 	keyless   atomic.Int64 // messages without ordering key for ordered topics
 	misplaced atomic.Int64 // keyed messages on another queue than their lane's
 	unlocked  atomic.Int64 // pulls of ordered topics by members without a lock
+	rescued   atomic.Int64 // pulls that the watchdog had to wake
 	unknown   atomic.Int64 // requests with a code that nobody serves
 }
 

@@ -10,8 +10,16 @@ import (
 	"github.com/orderlymq/orderly/internal/wire/header"
 )
 
-// unlockBatch handles UNLOCK_BATCH_MQ 42.
+// unlockBatch handles UNLOCK_BATCH_MQ 42, from a member or from an operator.
 func (b *Broker) unlockBatch(r request) {
+	var verb header.Verb
+	if !r.decode(&verb) {
+		return
+	}
+	if verb.Verb != "" {
+		b.releaseQueue(r, &verb)
+		return
+	}
 	req, session, g, ok := b.lockRequest(r)
 	if !ok {
 		return
