@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/orderlymq/orderly/internal/msg"
@@ -38,6 +39,7 @@ type Client struct {
 	names   *nameServers
 	routes  *routes
 	wg      sync.WaitGroup // goroutines of the client itself
+	rescues atomic.Int64   // by the watchdogs of all its consumers
 
 	mu        sync.Mutex
 	closed    bool
@@ -105,6 +107,12 @@ func hostOf(a net.Addr) netip.Addr {
 	}
 	return ap.Addr().Unmap().WithZone("")
 }
+
+// Rescues is how many queues of this client's consumers stood still without a
+// reason and were set going again by their watchdog. In a sound client it is 0;
+// anything else is a fault worth reporting, with the log line that comes with
+// it.
+func (c *Client) Rescues() int64 { return c.rescues.Load() }
 
 // ID is the client id that brokers and tools show.
 func (c *Client) ID() string { return c.id }

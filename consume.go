@@ -53,6 +53,7 @@ func (c *Client) consume(ctx context.Context, cfg ConsumerConfig, call callback,
 	m.wg.Go(m.run)
 	balancing, stop := context.WithCancel(c.ctx)
 	m.wg.Go(func() { m.balance(balancing) })
+	m.wg.Go(func() { m.watch(balancing) })
 	c.announceAll()
 	var refused error
 	select {
@@ -104,7 +105,8 @@ func (c *Client) newMember(ctx context.Context, cfg ConsumerConfig, call callbac
 		box: newMailbox[func()](), kick: make(chan struct{}, 1), ended: make(chan struct{}),
 		refused: make(chan error, 1),
 		claims:  map[string]*claims{}, lanes: map[Queue]*lane{}, want: map[string][]order.Queue{}, resets: map[Queue]int64{},
-		idleAt: order.Never,
+		wantedSince: map[Queue]order.Time{},
+		idleAt:      order.Never,
 	}
 	m.handlerCtx = context.WithoutCancel(ctx)
 	if cfg.Ready != nil {

@@ -26,8 +26,7 @@ func (c *Client) serve(conn *transport.Conn, req *wire.Command) {
 	case wire.ReqGetConsumerRunningInfo:
 		c.serveRunningInfo(conn, req)
 	case wire.ReqConsumeMessageDirectly:
-		_ = conn.Reply(req, wire.NewResponse(req, wire.RequestCodeNotSupported,
-			"this client takes no message out of turn: reset the position of the queue, or send the message again"))
+		c.serveVerb(conn, req)
 	default:
 		_ = conn.Reply(req, wire.NewResponse(req, wire.RequestCodeNotSupported, "this client does not serve "+wire.RequestName(req.Code)))
 	}
@@ -113,7 +112,7 @@ func (m *member) writeReset(l *lane, done func()) {
 func (c *Client) serveStatus(conn *transport.Conn, req *wire.Command) {
 	var h header.GetConsumerStatus
 	err := h.Decode(req.Ext)
-	c.reveal(conn, req, h.Group, err, func(_ *member, views map[Queue]laneView) []byte {
+	c.reveal(conn, req, h.Group, err, func(_ *member, views map[Queue]laneView, _ []missingQueue) []byte {
 		out := body.ConsumerStatus{Queues: map[body.MessageQueue]int64{}}
 		for q, v := range views {
 			if q.Topic == h.Topic {
@@ -128,8 +127,8 @@ func (c *Client) serveStatus(conn *transport.Conn, req *wire.Command) {
 func (c *Client) serveRunningInfo(conn *transport.Conn, req *wire.Command) {
 	var h header.GetConsumerRunningInfo
 	err := h.Decode(req.Ext)
-	c.reveal(conn, req, h.ConsumerGroup, err, func(m *member, views map[Queue]laneView) []byte {
-		info := m.runningInfo(views)
+	c.reveal(conn, req, h.ConsumerGroup, err, func(m *member, views map[Queue]laneView, missing []missingQueue) []byte {
+		info := m.runningInfo(views, missing)
 		if h.JstackEnable.Or(false) {
 			info.Jstack = stacks()
 		}
@@ -138,7 +137,7 @@ func (c *Client) serveRunningInfo(conn *transport.Conn, req *wire.Command) {
 }
 
 // reveal answers a question about a member with what answer makes of its lanes.
-func (c *Client) reveal(conn *transport.Conn, req *wire.Command, group string, err error, answer func(*member, map[Queue]laneView) []byte) {
+func (c *Client) reveal(conn *transport.Conn, req *wire.Command, group string, err error, answer func(*member, map[Queue]laneView, []missingQueue) []byte) {
 	m := c.member(group)
 	if err == nil && m == nil {
 		err = fmt.Errorf("no consumer of group %s in this client", group)
@@ -151,34 +150,41 @@ func (c *Client) reveal(conn *transport.Conn, req *wire.Command, group string, e
 		ctx, cancel := c.requestContext()
 		defer cancel()
 		resp := wire.NewResponse(req, wire.Success, "")
-		resp.Body = answer(m, m.views(ctx))
+		views, missing := m.views(ctx)
+		resp.Body = answer(m, views, missing)
 		_ = conn.Reply(req, resp)
 	})
 }
 
-// views asks all lanes of the member where they stand. One that is just
-// beginning or ending may be missing.
-func (m *member) views(ctx context.Context) map[Queue]laneView {
-	got := make(chan []*lane, 1)
+// views asks all lanes of the member where they stand, and says which of its
+// queues it does not have. A lane that is just beginning or ending may be
+// missing from both.
+func (m *member) views(ctx context.Context) (map[Queue]laneView, []missingQueue) {
+	type answer struct {
+		lanes   []*lane
+		missing []missingQueue
+	}
+	got := make(chan answer, 1)
 	m.do(func() {
-		var list []*lane
+		a := answer{missing: m.missing()}
 		for _, l := range m.lanes {
-			list = append(list, l)
+			a.lanes = append(a.lanes, l)
 		}
-		got <- list
+		got <- a
 	})
 	views := map[Queue]laneView{}
 	select {
-	case list := <-got:
-		for _, l := range list {
+	case a := <-got:
+		for _, l := range a.lanes {
 			if v, ok := l.view(ctx); ok {
 				views[l.queue] = v
 			}
 		}
+		return views, a.missing
 	case <-m.ended:
 	case <-ctx.Done():
 	}
-	return views
+	return views, nil
 }
 
 func wireQueue(q Queue) body.MessageQueue {

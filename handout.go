@@ -65,6 +65,8 @@ func (l *lane) enter(ctx context.Context, token order.LaneToken) bool {
 		}
 	}
 	deadline(order.Never)
+	l.queued.Add(1)
+	defer l.queued.Add(-1)
 	if !l.m.slots.enter(ctx) {
 		return false
 	}

@@ -37,8 +37,12 @@ type lane struct {
 	held atomic.Bool
 	// refused counts pulls in a row that the broker did not serve.
 	refused atomic.Int32
+	// queued counts the hand-outs that wait for a handler slot.
+	queued atomic.Int32
 
 	asked chan chan laneView
+	words chan laneWord
+	check chan struct{} // a look of the watchdog is due
 	over  chan struct{} // closed when nobody answers any more
 
 	// Owned by the lane's goroutine.
@@ -46,6 +50,7 @@ type lane struct {
 	pulled   bool // the first pull is on its way
 	pulledAt time.Time
 	calledAt time.Time
+	suspect  stall // what the watchdog's last look found
 	released *order.LaneAction
 
 	handlers sync.WaitGroup
@@ -58,7 +63,7 @@ func newLane(m *member, b *broker, q Queue, grant order.Grant) *lane {
 		box:     newMailbox[order.LaneEvent](),
 		core:    order.NewLane(m.laneConfig(b)),
 		running: map[order.LaneToken]context.CancelCauseFunc{},
-		asked:   make(chan chan laneView), over: make(chan struct{}),
+		asked:   make(chan chan laneView), words: make(chan laneWord), check: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 }
 
@@ -104,6 +109,10 @@ func (l *lane) loop() {
 			}
 		case answer := <-l.asked:
 			answer <- l.look()
+		case w := <-l.words:
+			w.answer <- l.word(w)
+		case <-l.check:
+			l.inspect()
 		case <-timer.C:
 		}
 		if due <= l.m.c.now() && l.released == nil {

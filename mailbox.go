@@ -32,6 +32,14 @@ func (b *mailbox[E]) post(e E) bool {
 	return true
 }
 
+// forgotten reports whether events lie there that nobody will be woken for. It
+// never is so.
+func (b *mailbox[E]) forgotten() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.events) > 0 && len(b.wake) == 0
+}
+
 // close is the last take.
 func (b *mailbox[E]) close() []E {
 	b.mu.Lock()

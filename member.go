@@ -43,18 +43,21 @@ type member struct {
 	refused chan error    // the broker does not let the member in
 
 	// Owned by run.
-	claims  map[string]*claims // by broker name
-	lanes   map[Queue]*lane
-	want    map[string][]order.Queue // latest assignment, by broker name
-	closing bool
-	bound   order.Time // of handlers, once closing
-	idleAt  order.Time // when the last lane of a closing member ended
-	overrun []Queue
+	claims map[string]*claims // by broker name
+	lanes  map[Queue]*lane
+	want   map[string][]order.Queue // latest assignment, by broker name
+	// wantedSince says since when a queue of want has no lane.
+	wantedSince map[Queue]order.Time
+	closing     bool
+	bound       order.Time // of handlers, once closing
+	idleAt      order.Time // when the last lane of a closing member ended
+	overrun     []Queue
 
 	resets map[Queue]int64 // set by an operator, to be written down when the lane is over
 
-	ready readiness
-	rates rates
+	ready   readiness
+	rates   rates
+	rescues atomic.Int64 // by the watchdog
 
 	ending atomic.Bool // close was asked for
 }
@@ -152,6 +155,7 @@ func (m *member) assign(a assignment) {
 	for _, q := range a.queues {
 		m.want[q.Broker] = append(m.want[q.Broker], order.Queue{Topic: q.Topic, ID: int32(q.ID)})
 	}
+	m.noteWanted()
 	if len(a.unknown) == 0 {
 		m.ready.assigned(a.queues)
 	}
@@ -163,6 +167,25 @@ func (m *member) assign(a assignment) {
 	for name := range m.want {
 		m.claim(name)
 	}
+}
+
+// noteWanted keeps wantedSince up to date.
+func (m *member) noteWanted() {
+	since := map[Queue]order.Time{}
+	for name, queues := range m.want {
+		for _, w := range queues {
+			q := Queue{Topic: w.Topic, Broker: name, ID: int(w.ID)}
+			if m.lanes[q] != nil {
+				continue
+			}
+			at, known := m.wantedSince[q]
+			if !known {
+				at = m.c.now()
+			}
+			since[q] = at
+		}
+	}
+	m.wantedSince = since
 }
 
 // claim makes the claims on one broker what the assignment wants. A broker
@@ -214,6 +237,7 @@ func (m *member) start(b *broker, grant order.Grant, until order.Time) {
 	l := newLane(m, b, q, grant)
 	l.bound.Store(int64(until))
 	m.lanes[q] = l
+	delete(m.wantedSince, q)
 	m.hold(b)
 	m.wg.Go(l.run)
 }
@@ -233,6 +257,7 @@ func (m *member) hold(b *broker) {
 func (m *member) laneOver(l *lane) {
 	m.do(func() {
 		delete(m.lanes, l.queue)
+		m.noteWanted()
 		m.hold(l.b)
 		m.ready.drop(l.queue)
 		if l.released.Overrun {

@@ -15,6 +15,10 @@ import (
 	"github.com/orderlymq/orderly/internal/wire/body"
 )
 
+// A wait of less than that is the ordinary course of things and is not told,
+// unless something has failed.
+const tellAfter = time.Second
+
 // laneView is where a lane stands, for operators.
 type laneView struct {
 	state    order.LaneState
@@ -24,6 +28,7 @@ type laneView struct {
 	lockedAt time.Time // when the lock was last proven
 	pulledAt time.Time
 	calledAt time.Time
+	queued   int // hand-outs that wait for a handler slot
 }
 
 // view asks the lane's goroutine. ok is false if the lane has ended.
@@ -41,7 +46,7 @@ func (l *lane) view(ctx context.Context) (v laneView, ok bool) {
 // look is the lane's goroutine's answer to view.
 func (l *lane) look() laneView {
 	now, until := l.m.c.now(), l.until()
-	v := laneView{state: l.core.State(), waits: l.core.Waits(now, until, nil), now: now, pulledAt: l.pulledAt, calledAt: l.calledAt}
+	v := laneView{state: l.core.State(), waits: l.core.Waits(now, until, nil), now: now, pulledAt: l.pulledAt, calledAt: l.calledAt, queued: int(l.queued.Load())}
 	v.locked = l.m.cfg.locks() && now < until && !l.held.Load()
 	if until != order.Never {
 		good := stockLockGood
@@ -60,7 +65,7 @@ const stockLockGood = 30 * time.Second
 const maxTold = 64
 
 // runningInfo is the answer to GET_CONSUMER_RUNNING_INFO.
-func (m *member) runningInfo(views map[Queue]laneView) *body.ConsumerRunningInfo {
+func (m *member) runningInfo(views map[Queue]laneView, missing []missingQueue) *body.ConsumerRunningInfo {
 	info := &body.ConsumerRunningInfo{
 		Properties: map[string]string{
 			body.PropConsumeType:     body.ConsumePassively,
@@ -76,8 +81,10 @@ func (m *member) runningInfo(views map[Queue]laneView) *body.ConsumerRunningInfo
 		UserConsumerInfo: map[string]string{"client": "orderly"},
 	}
 	if m.cfg.MemberName != "" {
-		info.UserConsumerInfo["memberName"] = m.cfg.MemberName
+		info.UserConsumerInfo[body.InfoMember] = m.cfg.MemberName
 	}
+	info.UserConsumerInfo[body.InfoWaits] = body.EncodeWaits(m.waits(views, missing))
+	info.UserConsumerInfo[body.InfoRescues] = strconv.FormatInt(m.rescues.Load(), 10)
 	for q, v := range views {
 		info.Queues[wireQueue(q)] = v.wire()
 		for i, w := range v.waits {

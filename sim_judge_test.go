@@ -86,6 +86,9 @@ func (s *sim) judge() *simVerdict {
 			v.fault("key %s: %d was handed out again at %v, when all was done", c.Key, c.Seq, c.Start)
 		}
 	}
+	if s.rescues > 0 {
+		v.fault("watchdogs had to set %d queues going again", s.rescues)
+	}
 	s.judgeStore(v)
 	s.judgePositions(v)
 	s.judgeWaits(v)

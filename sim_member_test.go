@@ -104,7 +104,11 @@ func (m *simMember) run(ctx context.Context) error {
 		if err != nil {
 			continue // no name server was reached
 		}
-		if err = errors.Join(m.consume(ctx, client), client.Close()); !errors.Is(err, ErrTopicNotFound) {
+		err = errors.Join(m.consume(ctx, client), client.Close())
+		if m.alive.Load() {
+			m.s.rescued("member "+m.name, client.Rescues())
+		}
+		if !errors.Is(err, ErrTopicNotFound) {
 			return err
 		}
 	}

@@ -84,6 +84,7 @@ func dialAlive(
 func (v *simServer) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
+	v.s.rescued("broker", v.b.Health().Rescued)
 	if err := v.b.Close(ctx); err != nil && ctx.Err() == nil {
 		v.s.t.Errorf("seed %d: close of the broker: %v", v.s.seed, err)
 	}
@@ -96,6 +97,7 @@ func (v *simServer) crash() {
 	v.s.net.Kill(brokerHost)
 	v.disk = v.disk.CrashClone(v.s.plan, vfs.ProcessCrash)
 	old := v.b
+	v.s.rescued("broker", old.Health().Rescued)
 	v.dying.Go(func() { // it is no more; this only ends its goroutines
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()

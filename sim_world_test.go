@@ -69,6 +69,7 @@ type sim struct {
 	acked   map[check.Message]time.Duration
 	tries   map[check.Message]int
 	sights  []simSight
+	rescues int64 // by watchdogs
 }
 
 func newSim(t *testing.T, seed uint64, sabotage simSabotage) *sim {
@@ -100,6 +101,16 @@ func (s *sim) now() time.Duration { return time.Since(s.start) }
 
 // until sleeps until a moment of the simulation.
 func (s *sim) until(at time.Duration) { time.Sleep(max(at-s.now(), 0)) }
+
+// rescued counts what a watchdog had to set going again.
+func (s *sim) rescued(who string, n int64) {
+	if n > 0 {
+		s.note("%s: %d rescues", who, n)
+		s.mu.Lock()
+		s.rescues += n
+		s.mu.Unlock()
+	}
+}
 
 // note writes a line of the fault log.
 func (s *sim) note(format string, args ...any) {

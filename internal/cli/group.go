@@ -13,8 +13,8 @@ import (
 )
 
 func (a *app) groupCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "group", Short: "Create, list, show, change and reset consumer groups"}
-	cmd.AddCommand(a.groupCreate(), a.groupSet(), a.groupList(), a.groupShow(), a.groupReset(), a.groupDelete())
+	cmd := &cobra.Command{Use: "group", Short: "Create, list, show, change, reset and delete consumer groups"}
+	cmd.AddCommand(a.groupCreate(), a.groupSet(), a.groupList(), a.groupShow(), a.groupReset(), a.groupRelease(), a.groupDelete())
 	return cmd
 }
 
