@@ -195,7 +195,7 @@ func (m *member) sentBack(l *lane, entries []order.Entry, o outcome) outcome {
 		return o
 	}
 	for i, e := range entries[o.done:] {
-		if err := m.sendBack(l.b, e.Ref.(*storedMessage), brokerDecides); err != nil {
+		if err := m.sendBack(l.b, e.Ref.(*storedMessage), brokerDecides, letterOf{}); err != nil {
 			l.log.Warn("cannot send a failed message back; it is tried again here", "offset", e.Offset, "err", err)
 			return outcome{verdict: order.Retry, done: o.done + i, delay: sendBackRetry, err: o.err}
 		}
@@ -207,14 +207,14 @@ func (m *member) sentBack(l *lane, entries []order.Entry, o outcome) outcome {
 const sendBackRetry = 5 * time.Second
 
 // sendBack hands r back to the broker.
-func (m *member) sendBack(b *broker, r *storedMessage, level int32) error {
+func (m *member) sendBack(b *broker, r *storedMessage, level int32, letter letterOf) error {
 	most := int32(16)
 	if m.cfg.MaxAttempts > 0 {
 		most = int32(m.cfg.MaxAttempts)
 	}
 	ctx, cancel := m.c.requestContext()
 	defer cancel()
-	return b.sendBack(ctx, m, r, level, most)
+	return b.sendBack(ctx, m, r, level, most, letter)
 }
 
 var errNotListed = errors.New("the broker does not list this client as a member yet")

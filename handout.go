@@ -90,6 +90,7 @@ func (l *lane) messages(entries []order.Entry, attempt int32) ([]*Message, error
 
 // settle tells the machine what a hand-out came to.
 func (l *lane) settle(token order.LaneToken, entries []order.Entry, attempt int32, o outcome) {
+	l.causes.settle(entries, o)
 	if o.err != nil {
 		r := entries[min(o.done, len(entries)-1)].Ref.(*storedMessage)
 		l.log.Warn("handler failed", "offset", r.QueueOffset, "key", r.OrderingKey(), "attempt", attempt, "err", o.err)

@@ -13,6 +13,7 @@ import (
 	"github.com/orderlymq/orderly/internal/msg"
 	"github.com/orderlymq/orderly/internal/order"
 	"github.com/orderlymq/orderly/internal/wire"
+	"github.com/orderlymq/orderly/internal/wire/header"
 )
 
 // lane drives one queue of a member from the moment it is granted to the
@@ -39,6 +40,7 @@ type lane struct {
 	refused atomic.Int32
 	// queued counts the hand-outs that wait for a handler slot.
 	queued atomic.Int32
+	causes causes
 
 	asked chan chan laneView
 	words chan laneWord
@@ -161,7 +163,7 @@ func (l *lane) act(a *order.LaneAction) {
 	case order.LaneCommit:
 		l.commit(a)
 	case order.LaneLetter:
-		l.letter(a.Entries[0])
+		l.letter(a.Entries[0], a.Attempt)
 	case order.LaneReleased:
 		over := *a
 		l.released = &over
@@ -337,14 +339,26 @@ func refusedCommit(err error) bool {
 	return ok && int32(refused.Code) == wire.IllegalOperation
 }
 
-// letter moves a message to the dead-letter topic.
-func (l *lane) letter(e order.Entry) {
+// letter moves a message to the dead-letter topic. Our broker stores it once,
+// however often it is asked, and only while the queue is this member's.
+func (l *lane) letter(e order.Entry, attempts int32) {
 	r := e.Ref.(*storedMessage)
-	l.log.Error("dead-letter", "offset", r.QueueOffset, "key", r.OrderingKey(), "id", r.ID())
+	cause := l.causes.of(e.Offset)
+	l.log.Error("dead-letter", "offset", r.QueueOffset, "key", r.OrderingKey(), "id", r.ID(), "attempts", attempts, "cause", cause)
+	letter := letterOf{epoch: l.grant.Epoch, Letter: header.Letter{
+		Given: true, Queue: r.QueueID, Offset: r.QueueOffset, Attempts: attempts, Cause: cause,
+	}}
 	l.handlers.Go(func() {
-		err := l.m.sendBack(l.b, r, toDeadLetters)
+		err := l.m.sendBack(l.b, r, toDeadLetters, letter)
+		if errors.Is(err, errFenced) {
+			l.log.Warn("dead-letter refused: the queue has another owner", "offset", r.QueueOffset, "err", err)
+			l.post(order.LaneEvent{Kind: order.LaneLost})
+			return
+		}
 		if err != nil {
 			l.log.Error("dead-letter failed; it will be tried again", "offset", r.QueueOffset, "err", err)
+		} else {
+			l.causes.forget(e.Offset)
 		}
 		l.post(order.LaneEvent{Kind: order.LaneLettered, Offset: e.Offset, Failed: err != nil})
 	})

@@ -123,13 +123,25 @@ func (b *broker) leave(group string, done func(error)) {
 
 // sendBack asks the broker to put r into the group's retry topic, or with
 // toDeadLetters into its dead-letter topic.
-func (b *broker) sendBack(ctx context.Context, m *member, r *storedMessage, level, most int32) error {
+func (b *broker) sendBack(ctx context.Context, m *member, r *storedMessage, level, most int32, letter letterOf) error {
 	h := &header.ConsumerSendMsgBack{
 		Offset: r.PhysicalOffset, Group: m.cfg.Group, DelayLevel: level, OriginMsgID: r.ID(),
 		OriginTopic: r.Topic, MaxReconsumeTimes: header.Some(most), BrokerName: b.name,
 	}
-	_, err := b.request(ctx, wire.NewRequest(wire.ReqConsumerSendMsgBack, h, nil))
+	cmd := wire.NewRequest(wire.ReqConsumerSendMsgBack, h, nil)
+	letter.Encode(&cmd.Ext)
+	if letter.epoch != 0 {
+		cmd = b.fenced(cmd, letter.epoch)
+	}
+	_, err := b.request(ctx, cmd)
 	return err
+}
+
+// letterOf is what a broker of ours is told of a dead letter. The zero value is
+// a message that is to be retried.
+type letterOf struct {
+	header.Letter
+	epoch order.Epoch
 }
 
 // Levels of sendBack.

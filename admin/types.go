@@ -13,6 +13,8 @@ var (
 	ErrTopicNotFound = errors.New("admin: topic not found")
 	// ErrGroupNotFound: no broker knows the group.
 	ErrGroupNotFound = errors.New("admin: group not found")
+	// ErrSentBack: the dead letter was sent back before.
+	ErrSentBack = errors.New("admin: the dead letter was sent back before")
 	// ErrNoBroker: no broker is registered, or none of the wanted cluster.
 	ErrNoBroker = errors.New("admin: no broker is registered")
 )

@@ -63,6 +63,7 @@ type Broker struct {
 	epochs    epochs
 	groups    groups
 	holds     holds
+	letters   letters
 	producers producers
 	registrar *registrar
 	scheduler *scheduler

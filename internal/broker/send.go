@@ -25,6 +25,7 @@ type sending struct {
 	queue int32 // as asked for: what the answer names, even if a delay moved it
 	key   string
 	topic string
+	then  func() // send-backs: called when it is stored, or not; nil: nothing
 }
 
 // sendMessage handles SEND_MESSAGE 10, SEND_MESSAGE_V2 310 and

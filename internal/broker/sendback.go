@@ -17,7 +17,13 @@ import (
 // group's retry topic by way of a delay level, or to its dead letters.
 func (b *Broker) sendBack(r request) {
 	var h header.ConsumerSendMsgBack
-	if !r.decode(&h) {
+	var letter header.Letter
+	var fence header.Fence
+	if !r.decode(&h) || !r.decode(&letter) || !r.decode(&fence) {
+		return
+	}
+	if r.cmd.Ext.Has(header.ExtResend) {
+		b.resend(r, &h)
 		return
 	}
 	if _, err := b.ensureGroup(b.ctx, h.Group); err != nil {
@@ -29,35 +35,56 @@ func (b *Broker) sendBack(r request) {
 		r.ok(nil)
 		return
 	}
+	if letter.Given && h.DelayLevel < 0 {
+		b.letter(r, &h, &letter, &fence)
+		return
+	}
 	queues := cfg.RetryQueueNums
 	b.read(r, func() { b.sendBackCopy(r, &h, queues) })
 }
 
 // sendBackCopy reads the message and stores the copy.
 func (b *Broker) sendBackCopy(r request, h *header.ConsumerSendMsgBack, queues int32) {
-	rec, err := b.store.Record(h.Offset)
-	if err != nil {
-		code := wire.SystemError
-		if !errors.Is(err, store.ErrNotFound) {
-			code = errorCode(err)
-		}
-		r.fail(code, fmt.Sprintf("look message by offset failed, %d", h.Offset))
-		return
-	}
-	m, _, err := msg.DecodeRecord(rec)
-	if err != nil {
-		r.fail(wire.SystemError, fmt.Sprintf("look message by offset failed, %d: %v", h.Offset, err))
+	m, ok := b.givenBack(r, h.Offset)
+	if !ok {
 		return
 	}
 	if err := b.retryCopy(&m, h, r.cmd.Version, queues); err != nil {
 		r.failed(err)
 		return
 	}
-	s := &sending{request: r}
+	b.storeBack(r, m, nil)
+}
+
+// givenBack reads the message that a request gives back. If it cannot it answers
+// and reports false.
+func (b *Broker) givenBack(r request, at int64) (m msg.Message, ok bool) {
+	rec, err := b.store.Record(at)
+	if err != nil {
+		code := wire.SystemError
+		if !errors.Is(err, store.ErrNotFound) {
+			code = errorCode(err)
+		}
+		r.fail(code, fmt.Sprintf("look message by offset failed, %d", at))
+		return m, false
+	}
+	if m, _, err = msg.DecodeRecord(rec); err != nil {
+		r.fail(wire.SystemError, fmt.Sprintf("look message by offset failed, %d: %v", at, err))
+		return m, false
+	}
+	return m, true
+}
+
+// storeBack stores m and answers; then is told how it ended before that.
+func (b *Broker) storeBack(r request, m msg.Message, then func()) {
+	s := &sending{request: r, then: then}
 	s.one[0] = m
 	s.Append.Msgs = s.one[:]
 	s.Append.Done, s.Append.Arg = sentBack, s
 	if err := b.store.Append(b.ctx, &s.Append); err != nil {
+		if then != nil {
+			then()
+		}
 		r.failed(err)
 	}
 }
@@ -65,6 +92,9 @@ func (b *Broker) sendBackCopy(r request, h *header.ConsumerSendMsgBack, queues i
 // sentBack answers a send-back.
 func sentBack(a *store.Append, err error) {
 	s := a.Arg.(*sending)
+	if s.then != nil {
+		s.then()
+	}
 	if err != nil {
 		s.failed(err)
 		return

@@ -72,7 +72,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.serverCommand(), a.namesrvCommand(), a.brokerCommand(),
 		a.sendCommand(), a.consumeCommand(),
-		a.topicCommand(), a.groupCommand(), a.healthCommand(), a.blockedCommand(), a.unblockCommand(), a.storeCommand(),
+		a.topicCommand(), a.groupCommand(), a.healthCommand(), a.blockedCommand(), a.unblockCommand(), a.deadLetterCommand(), a.storeCommand(),
 		a.demoCommand(), a.demoConsumerCommand(),
 		a.benchCommand(),
 		a.versionCommand(),

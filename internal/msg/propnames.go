@@ -62,6 +62,12 @@ const (
 	PropCRC            = "__CRC32#" // check of the whole record, see AppendCheckedRecord
 	PropDLQOriginTopic = "DLQ_ORIGIN_TOPIC"
 	PropDLQOriginID    = "DLQ_ORIGIN_MESSAGE_ID"
+
+	// Orderly's own, on dead letters and on what was sent back from there.
+	PropLetter         = "O_LETTER"          // group/topic/queue/offset of the message that was given up
+	PropLetterAttempts = "O_LETTER_ATTEMPTS" // how often it was tried
+	PropLetterCause    = "O_LETTER_CAUSE"    // the last error
+	PropResent         = "O_RESENT"          // topic/queue/offset of the dead letter that it was
 )
 
 // ReservedProperty reports whether an application must not set the property

@@ -89,6 +89,9 @@ type LeaseStats struct {
 	Takeovers uint64 // leases ended by time
 }
 
+// Holds reports whether q is leased to that session under that epoch.
+func (t *Leases) Holds(q Queue, s Token, e Epoch) bool { return t.queues[q].heldBy(s, e) }
+
 // Held reports whether anybody holds q.
 func (t *Leases) Held(q Queue) bool {
 	le := t.queues[q]

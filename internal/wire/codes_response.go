@@ -81,6 +81,7 @@ const (
 	CodeSequenceGap                      int32 = 7103 // numbers before the frame's are missing; the answer has the one expected
 	CodeTooManyProducers                 int32 = 7104 // no room for one more producer or queue of one
 	CodeStaleLaneMap                     int32 = 7105 // the key's queue was chosen by an older lane map; the answer has the new one
+	CodeSentBack                         int32 = 7201 // the dead letter was sent back before
 )
 
 // responseNames is sorted by code; nothing writes to it.
@@ -159,4 +160,5 @@ var responseNames = [...]codeName{
 	{CodeSequenceGap, "SEQUENCE_GAP"},
 	{CodeTooManyProducers, "TOO_MANY_PRODUCERS"},
 	{CodeStaleLaneMap, "STALE_LANE_MAP"},
+	{CodeSentBack, "SENT_BACK"},
 }

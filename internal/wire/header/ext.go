@@ -62,6 +62,15 @@ const (
 	ExtVerbQueue  = "oVerbQueue"
 	ExtVerbOffset = "oVerbOffset"
 
+	// ExtLetterQueue, ExtLetterOffset, ExtLetterAttempts and ExtLetterCause, on
+	// 36: the message that is given up, see Letter. ExtResend, on 36: "1" sends
+	// the dead letter at offset back to where it came from.
+	ExtLetterQueue    = "oLetterQueue"
+	ExtLetterOffset   = "oLetterOffset"
+	ExtLetterAttempts = "oLetterAttempts"
+	ExtLetterCause    = "oLetterCause"
+	ExtResend         = "oResend"
+
 	// ExtHolders, on 208: "1" asks who holds the group's queues.
 	ExtHolders = "oHolders"
 
