@@ -70,6 +70,7 @@
 // NothingStartsBeforeItsPredecessorIsDone, CommitNeverPassesUnfinished,
 // CommitNeverGoesBack, SettledRangesAreWhatIsFinished, AfterLossNothingCommits,
 // AttemptsAreExact, ReleaseComesLast, NothingStallsInSilence, WindowIsBounded,
+// ReaderCommitsByItself (poll mode),
 // NoTickIsDueInThePast. Of the lease table: AQueueHasOneHolder, EpochsOnlyGrow,
 // OnlyTheHolderCommits, PositionsNeverGoBack, EveryRequestIsAnsweredOnce,
 // NoLeaseEndsEarly. Of all together: TestWorld, TestSeeds and TestExhaustive

@@ -34,6 +34,7 @@ type Lane struct {
 	pull    pullState
 	refill  pullState
 	commits commitState
+	poll    pollState
 }
 
 type lanePhase uint8
@@ -62,6 +63,7 @@ func (c LaneConfig) withDefaults() LaneConfig {
 	}
 	c.Workers = min(c.Workers, maxWorkers)
 	c.Manual = c.Manual && !c.ByKey
+	c.Poll = c.Poll && !c.ByKey && !c.Manual
 	setDefault(&c.MaxCount, 1000)
 	setDefault(&c.MaxBytes, 100<<20)
 	setDefault(&c.MaxBackoff, 30*time.Second)
@@ -108,6 +110,8 @@ func (l *Lane) Step(now Time, ev *LaneEvent, buf []LaneAction) []LaneAction {
 		l.pause(now, ev.Kind == LanePause)
 	case LaneHold, LaneGo:
 		l.holdOn(now, ev.Kind == LaneHold)
+	case LaneCommitTo:
+		l.commitTo(ev.Offset)
 	case LaneRetryNow, LaneLetterNow, LaneParkNow, LaneUnpark:
 		l.verb(now, ev, &buf)
 	case LaneRevoke:
@@ -126,6 +130,7 @@ func (l *Lane) start(now Time, g *Grant) {
 	l.started, l.epoch, l.since = true, g.Epoch, now
 	l.progress.start(g)
 	l.commits.low = g.Offset
+	l.poll = pollState{upTo: l.next, polled: l.next, known: g.Offset}
 }
 
 func (l *Lane) pause(now Time, on bool) {
@@ -190,7 +195,7 @@ func (l *Lane) driveRelease(now Time, buf *[]LaneAction) {
 	}
 	l.phase = laneOver
 	*buf = append(*buf, LaneAction{
-		Kind: LaneReleased, Epoch: l.epoch, Offset: l.low(),
+		Kind: LaneReleased, Epoch: l.epoch, Offset: l.mark(),
 		Lost: l.lost || l.started && l.commitNeeded(), Overrun: l.runs.n > 0,
 	})
 }
@@ -207,8 +212,15 @@ func (l *Lane) Next() Time {
 	return min(next, l.strands.due(), l.pull.due(), l.refill.due())
 }
 
-// CommitOffset returns the lowest unfinished offset.
-func (l *Lane) CommitOffset() int64 { return l.low() }
+// CommitOffset returns the position that is or will be committed: the lowest
+// unfinished offset, in poll mode the reader's.
+func (l *Lane) CommitOffset() int64 { return l.mark() }
 
-// AppendSettled appends the settled ranges above CommitOffset.
-func (l *Lane) AppendSettled(dst []Range) []Range { return l.settled(dst) }
+// AppendSettled appends the settled ranges above CommitOffset. In poll mode
+// what was handed over is not settled, so there are an earlier owner's only.
+func (l *Lane) AppendSettled(dst []Range) []Range {
+	if l.cfg.Poll {
+		return append(dst, l.before...)
+	}
+	return l.settled(dst)
+}

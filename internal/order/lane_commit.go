@@ -20,13 +20,13 @@ type commitState struct {
 
 // commitNeeded reports whether the broker does not yet know all.
 func (l *Lane) commitNeeded() bool {
-	return l.started && (l.commits.busy || l.commits.dirty || l.low() != l.commits.low)
+	return l.started && (l.commits.busy || l.commits.dirty || l.mark() != l.commits.low)
 }
 
 // commitUrgent reports whether something waits for the next commit: the report
-// of an attempt, or the release.
+// of an attempt, the reader, or the release.
 func (l *Lane) commitUrgent() bool {
-	return l.strands.reporting > 0 || l.phase == laneDraining && l.runs.n == 0
+	return l.strands.reporting > 0 || l.poll.asked || l.phase == laneDraining && l.runs.n == 0
 }
 
 // commitDue returns when the next commit is due.
@@ -48,7 +48,8 @@ func (l *Lane) driveCommit(now Time, buf *[]LaneAction) {
 	}
 	c := &l.commits
 	c.id++
-	c.busy, c.dirty, c.low = true, false, l.low()
+	c.busy, c.dirty, c.low = true, false, l.mark()
+	l.poll.asked = false
 	c.at = now.Add(l.cfg.CommitEvery)
 	*buf = append(*buf, LaneAction{Kind: LaneCommit, ID: c.id, Offset: c.low, Epoch: l.epoch})
 }
@@ -65,6 +66,7 @@ func (l *Lane) committed(now Time, ev *LaneEvent, buf *[]LaneAction) {
 		c.dirty, c.retryAt = true, now.Add(commitRetry)
 		return
 	}
+	l.poll.known = c.low
 	if l.strands.reporting == 0 {
 		return
 	}

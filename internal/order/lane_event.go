@@ -11,6 +11,7 @@ type LaneConfig struct {
 	Workers int  // by key: hand-outs at once; zero means 16
 	Batch   int  // messages per hand-out; zero means 1
 	Manual  bool // queue order only: Success holds, Commit and Rollback decide
+	Poll    bool // queue order only: a reader takes what it wants of a hand-out (Done) and commits by itself
 	Stock   bool // the broker is an Apache RocketMQ one: attempts are not reported
 
 	MaxCount int           // cached messages, zero means 1000
@@ -87,6 +88,9 @@ const (
 	// LanePause and LaneResume: by the user; what runs ends, nothing new starts.
 	LanePause
 	LaneResume
+	// LaneCommitTo: poll mode: the reader is done with what lies below Offset;
+	// more than it was handed counts as all of that.
+	LaneCommitTo
 	// LaneRetryNow, LaneLetterNow, LaneParkNow, LaneUnpark: verbs of an operator
 	// on the message at Offset, the head of its key.
 	LaneRetryNow
@@ -144,7 +148,7 @@ type Verdict uint8
 const (
 	Retry    Verdict = iota // error, panic, time-out, suspend: again, in place
 	Success                 // done; in manual mode: held until Commit
-	Commit                  // manual mode: this and all held messages are done
+	Commit                  // manual mode: this and all held messages are done; poll mode: all that was polled is
 	Rollback                // manual mode: this and all held messages again; no attempt is counted
 	Letter                  // dead-letter the message and go on
 )

@@ -25,7 +25,7 @@ func (l *Lane) verdict(v Verdict) Verdict {
 	case Success, Letter:
 		return v
 	case Commit, Rollback:
-		if l.cfg.Manual {
+		if l.cfg.Manual || l.cfg.Poll && v == Commit {
 			return v
 		}
 	}
@@ -42,7 +42,7 @@ func (l *Lane) finishRun(now Time, ru *run, v Verdict, ev *LaneEvent, buf *[]Lan
 		return
 	}
 	done := min(max(ev.Done, 0), count)
-	if v == Success || v == Commit {
+	if (v == Success || v == Commit) && !l.cfg.Poll {
 		done = count
 	}
 	for range done {
@@ -50,6 +50,10 @@ func (l *Lane) finishRun(now Time, ru *run, v Verdict, ev *LaneEvent, buf *[]Lan
 		l.succeed(now, i, buf)
 	}
 	switch rest := count - done; {
+	case l.cfg.Poll: // what the reader left waits for its next poll
+		if v == Commit {
+			l.commitTo(l.poll.polled)
+		}
 	case v == Commit:
 		l.commitHeld(now, i, buf)
 	case v == Rollback:
@@ -94,6 +98,9 @@ func (l *Lane) finish(now Time, i int32, buf *[]LaneAction) {
 	st := l.strands.at(i)
 	j := st.head
 	s := l.at(j)
+	if l.cfg.Poll && !s.gone {
+		l.polledTo(s.Offset)
+	}
 	if st.from == j {
 		st.from = s.after
 	}
@@ -106,7 +113,7 @@ func (l *Lane) finish(now Time, i int32, buf *[]LaneAction) {
 		l.unkeep(st, s)
 	}
 	l.remove(j)
-	l.commits.dirty = true
+	l.commits.dirty = l.commits.dirty || !l.cfg.Poll // there the reader's word counts
 	l.openGate(now, i, buf)
 }
 

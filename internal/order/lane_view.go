@@ -25,7 +25,7 @@ type LaneState struct {
 
 // State returns how far the lane is.
 func (l *Lane) State() LaneState {
-	s := LaneState{Low: l.low(), High: l.low() - 1, Cached: l.cache.count, Bytes: l.cache.bytes}
+	s := LaneState{Low: l.mark(), High: l.low() - 1, Cached: l.cache.count, Bytes: l.cache.bytes}
 	if l.tail != 0 {
 		s.High = l.at(l.tail).Offset
 	}
