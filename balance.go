@@ -70,7 +70,7 @@ func (m *member) assignment(ctx context.Context) (assignment, error) {
 	var all assignment
 	for _, topic := range m.topics() {
 		r, err := m.c.routes.get(ctx, topic)
-		if topic != m.cfg.Topic && (err != nil || r.pretend) {
+		if isRetryTopic(topic) && (err != nil || r.pretend) {
 			continue // the broker makes the retry topic; it is looked for again
 		}
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/orderlymq/orderly/internal/msg"
 	"github.com/orderlymq/orderly/internal/order"
 )
 
@@ -93,12 +92,25 @@ func (c *Client) newMember(ctx context.Context, cfg ConsumerConfig, call callbac
 	if call == nil {
 		return nil, fmt.Errorf("%w consumer: the handler is nil", ErrInvalid)
 	}
-	tags, err := msg.ParseTags(cfg.Filter.expr)
+	sub, err := newSubscription(cfg.Topic, cfg.Filter)
 	if err != nil {
-		return nil, fmt.Errorf("%w consumer configuration: Filter: %w", ErrInvalid, err)
+		return nil, err
 	}
+	m := c.makeMember(ctx, cfg)
+	m.call, m.manual, m.keyOf = call, manual, cfg.KeyOf
+	m.subscribe(sub)
+	if cfg.Broadcast {
+		if m.offsets, err = openOffsetFile(cfg.OffsetDir, cfg.Group); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// makeMember makes a member that reads nothing yet.
+func (c *Client) makeMember(ctx context.Context, cfg ConsumerConfig) *member {
 	m := &member{
-		c: c, cfg: cfg, id: c.id, call: call, manual: manual, keyOf: cfg.KeyOf, tags: tags,
+		c: c, cfg: cfg, id: c.id,
 		version: time.Now().UnixMilli(),
 		log:     c.log.With("group", cfg.Group),
 		slots:   make(slots, cfg.Concurrency), callbacks: make(slots, 1),
@@ -112,12 +124,7 @@ func (c *Client) newMember(ctx context.Context, cfg ConsumerConfig, call callbac
 	if cfg.Ready != nil {
 		m.ready.tell = func() { m.wg.Go(cfg.Ready) }
 	}
-	if cfg.Broadcast {
-		if m.offsets, err = openOffsetFile(cfg.OffsetDir, cfg.Group); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
+	return m
 }
 
 // leave tells every broker that this member is gone.
@@ -146,6 +153,15 @@ const (
 
 // laneConfig is how a queue at b is consumed.
 func (m *member) laneConfig(b *broker) order.LaneConfig {
+	cfg := m.rules(b)
+	if m.pull != nil { // a reader that polls decides by itself what to do about a message
+		cfg.Poll, cfg.MaxAttempts, cfg.Poison, cfg.MaxHandler = true, 0, order.PoisonBlock, 0
+	}
+	return cfg
+}
+
+// rules are what the configuration and the group's policy say.
+func (m *member) rules(b *broker) order.LaneConfig {
 	cfg := order.LaneConfig{
 		ByKey: m.cfg.Order != ByQueue, Workers: m.cfg.Concurrency, Batch: m.cfg.MaxBatch, Manual: m.manual,
 		Stock:    !b.ours() || !m.cfg.locks(),
@@ -169,23 +185,6 @@ func (m *member) laneConfig(b *broker) order.LaneConfig {
 		cfg.Timeout = m.cfg.HandlerTimeout
 	}
 	return cfg
-}
-
-// topics are what the member reads. A consumer without order gets its failed
-// messages again through the group's retry topic.
-func (m *member) topics() []string {
-	if m.cfg.Order == Unordered && !m.cfg.Broadcast {
-		return []string{m.cfg.Topic, msg.RetryTopic(m.cfg.Group)}
-	}
-	return []string{m.cfg.Topic}
-}
-
-// subscription is the filter expression for a topic of the member.
-func (m *member) subscription(topic string) string {
-	if topic != m.cfg.Topic || m.tags.All() {
-		return msg.AllTags
-	}
-	return m.cfg.Filter.expr
 }
 
 // sentBack does for a failed hand-out what the retry topic is for: what failed

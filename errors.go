@@ -37,6 +37,8 @@ var (
 	// ErrMemberNameInUse: another live member of the group has this
 	// ConsumerConfig.MemberName. Who it is stands in *MemberNameError.
 	ErrMemberNameInUse = errors.New("orderly: member name is in use")
+	// ErrNotAssigned: the pull consumer does not have the queue.
+	ErrNotAssigned = errors.New("orderly: queue is not assigned")
 )
 
 // Causes of a handler context's end, to be found with

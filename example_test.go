@@ -294,3 +294,36 @@ func ExampleClient_ConsumeManual() {
 	// roll back
 	// commit [begin b=2 commit]
 }
+
+// A pull consumer asks for messages when it is ready for them, and says itself
+// what is done.
+func ExampleClient_NewPullConsumer() {
+	client, stop := startServer()
+	defer stop()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	producer, err := client.NewProducer(orderly.ProducerConfig{})
+	check(err)
+	for _, event := range []string{"opened", "paid", "closed"} {
+		_, err = producer.Send(ctx, &orderly.Message{Topic: "accounts", OrderingKey: "a-1", Body: []byte(event)})
+		check(err)
+	}
+
+	consumer, err := client.NewPullConsumer(orderly.PullConsumerConfig{Group: "ledger", AutoCommit: -1})
+	check(err)
+	check(consumer.Subscribe(ctx, "accounts", orderly.Tags()))
+	for n := 0; n < 3; {
+		messages, err := consumer.Poll(ctx, 10)
+		check(err)
+		for _, m := range messages {
+			fmt.Println(m.OrderingKey, string(m.Body))
+		}
+		check(consumer.Commit(ctx)) // what was printed does not come again
+		n += len(messages)
+	}
+	check(consumer.Close())
+	// Output:
+	// a-1 opened
+	// a-1 paid
+	// a-1 closed
+}

@@ -13,6 +13,11 @@ import (
 // one of the member's slots is free, and posts what came of it. entries stay
 // as they are until then.
 func (l *lane) handOut(token order.LaneToken, entries []order.Entry, attempt int32) {
+	if l.m.pull != nil {
+		l.calledAt = time.Now()
+		l.running[token] = l.m.pull.offer(l, token, entries, attempt)
+		return
+	}
 	ctx, cancel := context.WithCancelCause(l.m.handlerCtx)
 	l.running[token] = cancel
 	l.calledAt = time.Now()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,6 +45,7 @@ type lane struct {
 
 	asked chan chan laneView
 	words chan laneWord
+	asks  chan commitAsk
 	check chan struct{} // a look of the watchdog is due
 	over  chan struct{} // closed when nobody answers any more
 
@@ -54,6 +56,12 @@ type lane struct {
 	calledAt time.Time
 	suspect  stall // what the watchdog's last look found
 	released *order.LaneAction
+	commits  []commitAsk // of a reader, not answered
+
+	// seeking: the reader of a pull consumer moves; the loss is its own doing.
+	seeking atomic.Bool
+	// leaving: the queue is being given up.
+	leaving atomic.Bool
 
 	handlers sync.WaitGroup
 }
@@ -65,7 +73,7 @@ func newLane(m *member, b *broker, q Queue, grant order.Grant) *lane {
 		box:     newMailbox[order.LaneEvent](),
 		core:    order.NewLane(m.laneConfig(b)),
 		running: map[order.LaneToken]context.CancelCauseFunc{},
-		asked:   make(chan chan laneView), words: make(chan laneWord), check: make(chan struct{}, 1), over: make(chan struct{}),
+		asked:   make(chan chan laneView), words: make(chan laneWord), asks: make(chan commitAsk), check: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 }
 
@@ -91,6 +99,7 @@ func (l *lane) run() {
 		l.handlers.Wait()
 	}
 	if started {
+		l.m.pull.ended(l)
 		l.m.notify(l.m.cfg.OnRevoke, l.queue)
 	}
 	l.m.laneOver(l)
@@ -113,6 +122,8 @@ func (l *lane) loop() {
 			answer <- l.look()
 		case w := <-l.words:
 			w.answer <- l.word(w)
+		case a := <-l.asks:
+			l.ask(a)
 		case <-l.check:
 			l.inspect()
 		case <-timer.C:
@@ -140,11 +151,20 @@ func (l *lane) step(ev order.LaneEvent) {
 		l.running[ev.Token](nil)
 		delete(l.running, ev.Token)
 	}
+	if ev.Kind == order.LaneRevoke && l.m.pull != nil {
+		l.leaving.Store(true)
+		if l.m.pull.auto { // what earlier polls have returned is done
+			l.step(order.LaneEvent{Kind: order.LaneCommitTo, Offset: math.MaxInt64})
+		}
+	}
 	ev.Until = l.until()
 	ev.Hold = l.held.Load() // after until: what moved that was told after the hold
 	l.buf = l.core.Step(l.m.c.now(), &ev, l.buf[:0])
 	for i := range l.buf {
 		l.act(&l.buf[i])
+	}
+	if l.m.pull != nil {
+		l.m.pull.stepped(l, ev.Kind)
 	}
 }
 
@@ -234,7 +254,7 @@ func refillEvent(offset int64, ev order.LaneEvent) order.LaneEvent {
 func (l *lane) pullFrom(offset int64) pullRequest {
 	return pullRequest{
 		group: l.m.cfg.Group, queue: l.queue, offset: offset, epoch: l.grant.Epoch,
-		max: l.m.cfg.PullBatch, expr: l.m.subscription(l.queue.Topic), version: l.m.version,
+		max: l.m.cfg.PullBatch, expr: l.m.wants(l.queue.Topic).expr, version: l.m.version,
 	}
 }
 
@@ -276,10 +296,11 @@ func (l *lane) entries(body []byte) ([]order.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	wants := l.m.wants(l.queue.Topic)
 	entries := make([]order.Entry, 0, len(records))
 	for i := range records {
 		r := &records[i]
-		if l.queue.Topic == l.m.cfg.Topic && !l.m.tags.Match(r.Tag()) {
+		if !wants.tags.Match(r.Tag()) {
 			continue
 		}
 		entries = append(entries, order.Entry{Offset: r.QueueOffset, Size: int32(len(r.Body)), Key: l.keyOf(r), Ref: r})

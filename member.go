@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/orderlymq/orderly/internal/msg"
 	"github.com/orderlymq/orderly/internal/order"
 )
 
@@ -27,8 +26,9 @@ type member struct {
 	call    callback
 	keyOf   func(*Message) string
 	manual  bool
-	tags    msg.TagFilter
-	version int64 // of the subscription
+	subs    atomic.Pointer[[]subscription]
+	pull    *pullBox // where a pull consumer takes its messages from; nil: they go to call
+	version int64    // of the subscription
 	log     *slog.Logger
 	offsets *offsetFile // broadcasting only
 

@@ -77,8 +77,14 @@ func (m *member) runningInfo(views map[Queue]laneView, missing []missingQueue) *
 		},
 		Subscriptions:    m.heartbeatData().Subscriptions,
 		Queues:           map[body.MessageQueue]body.ProcessQueueInfo{},
-		Status:           map[string]body.ConsumeStatus{m.cfg.Topic: m.rates.status(time.Now())},
+		Status:           map[string]body.ConsumeStatus{},
 		UserConsumerInfo: map[string]string{"client": "orderly"},
+	}
+	for _, s := range m.subscriptions() {
+		info.Status[s.topic] = m.rates.status(time.Now())
+	}
+	if m.pull != nil {
+		info.Properties[body.PropConsumeType] = body.ConsumeActively
 	}
 	if m.cfg.MemberName != "" {
 		info.UserConsumerInfo[body.InfoMember] = m.cfg.MemberName

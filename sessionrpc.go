@@ -119,7 +119,13 @@ func (m *member) heartbeatData() body.ConsumerData {
 	d := body.ConsumerData{
 		GroupName: m.cfg.Group, ConsumeType: body.ConsumePassively,
 		MessageModel: body.Clustering, ConsumeFromWhere: body.ConsumeFromFirst,
-		Subscriptions: []body.SubscriptionData{m.subscriptionData(m.cfg.Topic)},
+		Subscriptions: []body.SubscriptionData{},
+	}
+	if m.pull != nil {
+		d.ConsumeType = body.ConsumeActively
+	}
+	for _, s := range m.subscriptions() {
+		d.Subscriptions = append(d.Subscriptions, m.subscriptionData(s.topic))
 	}
 	switch m.cfg.Start.kind {
 	case startLast:
@@ -138,12 +144,13 @@ func (m *member) heartbeatData() body.ConsumerData {
 }
 
 func (m *member) subscriptionData(topic string) body.SubscriptionData {
+	wants := m.wants(topic)
 	s := body.SubscriptionData{
-		Topic: topic, SubString: m.subscription(topic), SubVersion: m.version, ExpressionType: body.ExpressionTag,
+		Topic: topic, SubString: wants.expr, SubVersion: m.version, ExpressionType: body.ExpressionTag,
 		TagsSet: []string{}, CodeSet: []int32{},
 	}
-	if topic == m.cfg.Topic && !m.tags.All() {
-		s.TagsSet, s.CodeSet = m.tags.Tags(), m.tags.Codes()
+	if !wants.tags.All() {
+		s.TagsSet, s.CodeSet = wants.tags.Tags(), wants.tags.Codes()
 	}
 	return s
 }
@@ -241,7 +248,7 @@ func (b *broker) lock(ctx context.Context, m *member, queues []order.Queue) ([]o
 			return nil, fmt.Errorf("lock answer: %w", err)
 		}
 	}
-	m.logRefusals(more.Refused)
+	m.refusedBy(b, more.Refused)
 	return grants, nil
 }
 
@@ -267,9 +274,10 @@ func complete(g *order.Grant, more *header.LockGrant) (err error) {
 	return err
 }
 
-func (m *member) logRefusals(refused []header.LockRefusal) {
+func (m *member) refusedBy(b *broker, refused []header.LockRefusal) {
 	for _, r := range refused {
 		m.log.Debug("queue not granted", "topic", r.Topic, "queue", r.Queue, "holder", r.Holder, "why", r.Why)
+		m.pull.refused(QueueHeldError{Queue: Queue{Topic: r.Topic, Broker: b.name, ID: int(r.Queue)}, Holder: r.Holder, Why: r.Why})
 	}
 }
 

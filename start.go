@@ -24,6 +24,7 @@ func (l *lane) begin() bool {
 		select {
 		case grant := <-found:
 			l.m.notify(l.m.cfg.OnAssign, l.queue)
+			l.m.pull.begun(l, grant.Offset)
 			l.step(order.LaneEvent{Kind: order.LaneStart, Grant: grant})
 			for _, ev := range early {
 				l.step(ev)

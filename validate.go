@@ -124,8 +124,13 @@ func (c ProducerConfig) complete(request time.Duration) (ProducerConfig, error) 
 // complete returns c with its defaults filled in, or what is wrong with it.
 func (c ConsumerConfig) complete() (ConsumerConfig, error) {
 	var f faults
-	f.check("Group", msg.CheckGroup(c.Group))
 	f.check("Topic", msg.CheckTopic(c.Topic))
+	return c.fill(f)
+}
+
+// fill is complete for a consumer that says its topics later.
+func (c ConsumerConfig) fill(f faults) (ConsumerConfig, error) {
+	f.check("Group", msg.CheckGroup(c.Group))
 	c.Strategy = or(c.Strategy, StrategySticky)
 	c.Concurrency = or(c.Concurrency, 20)
 	c.MaxBatch = or(c.MaxBatch, 1)
