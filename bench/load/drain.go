@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,8 +74,13 @@ func fill(ctx context.Context, p *orderly.Producer, bodies bodies, o FillOptions
 type DrainOptions struct {
 	Topic, Group string
 	Order        orderly.Order
-	Count        int64         // messages that are stored
-	Limit        time.Duration // gives up after
+	Workers      int           // handler calls at once; 0: the client's default
+	Work         time.Duration // a handler takes; 0: it returns at once
+	// Stuck messages are those of the first key: its first one fails for ever, so
+	// that the rest wait. 0: none is stuck.
+	Stuck int64
+	Count int64         // messages that are stored
+	Limit time.Duration // gives up after
 }
 
 // DrainResult is what came of it.
@@ -84,24 +90,40 @@ type DrainResult struct {
 	FirstMessage float64 `json:"first_message_seconds"` // from the start of the consumer
 	Seconds      float64 `json:"seconds"`               // from the first message to the last
 	PerSecond    float64 `json:"per_second"`
+	// HeapHalf and HeapEnd are the live memory of this process after a collection,
+	// in MiB: when half of the messages were handled, and all.
+	HeapHalf float64 `json:"heap_half_mib"`
+	HeapEnd  float64 `json:"heap_end_mib"`
 }
 
-// Drain consumes with one consumer until every message was handled.
+// Drain consumes with one consumer until every message was handled that can be.
 func Drain(ctx context.Context, c *orderly.Client, o DrainOptions) (DrainResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Limit)
 	defer cancel()
-	var j judge
+	j := judge{loose: o.Order == orderly.Unordered}
 	var first, last atomic.Int64 // times since began
 	began := time.Now()
-	cfg := orderly.ConsumerConfig{Group: o.Group, Topic: o.Topic, Order: o.Order}
-	err := c.Consume(ctx, cfg, func(_ context.Context, m *orderly.Message) error {
+	want := o.Count - o.Stuck
+	heaps := make(chan float64, 2)
+	cfg := orderly.ConsumerConfig{Group: o.Group, Topic: o.Topic, Order: o.Order, Concurrency: o.Workers}
+	err := c.Consume(ctx, cfg, func(ctx context.Context, m *orderly.Message) error {
 		key, seq, err := readBody(m.Body)
 		if err != nil {
 			return err
 		}
+		if key == 0 && o.Stuck > 0 {
+			return orderly.RetryAfter(30*time.Second, errStuck)
+		}
 		first.CompareAndSwap(0, int64(time.Since(began)))
-		if j.see(key, seq) == o.Count {
+		if o.Work > 0 && !work(ctx, o.Work) {
+			return context.Cause(ctx)
+		}
+		switch j.see(key, seq) {
+		case want / 2:
+			heaps <- heap()
+		case want:
 			last.CompareAndSwap(0, int64(time.Since(began)))
+			heaps <- heap()
 			cancel()
 		}
 		return nil
@@ -114,11 +136,36 @@ func Drain(ctx context.Context, c *orderly.Client, o DrainOptions) (DrainResult,
 	}
 	took := time.Duration(last.Load() - first.Load())
 	r := DrainResult{
-		Verdict: j.Verdict, Missing: o.Count - j.Received,
+		Verdict: j.Verdict, Missing: want - j.Received,
 		FirstMessage: round(time.Duration(first.Load()).Seconds()), Seconds: round(took.Seconds()),
+	}
+	if len(heaps) == 2 {
+		r.HeapHalf, r.HeapEnd = <-heaps, <-heaps
 	}
 	if took > 0 {
 		r.PerSecond = round(float64(j.Received) / took.Seconds())
 	}
 	return r, nil
+}
+
+var errStuck = errors.New("this key is stuck on purpose")
+
+// work takes d; it reports false if ctx ended first.
+func work(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// heap is the live memory of this process in MiB.
+func heap() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return round(float64(m.HeapAlloc) / (1 << 20))
 }

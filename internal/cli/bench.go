@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/orderlymq/orderly/bench/load"
 	"github.com/orderlymq/orderly/internal/cli/bench"
 )
 
@@ -46,7 +47,7 @@ data in a temporary directory, or one that runs already on this machine. Every
 result names the durability mode. Runs are bounded by count and time. Compare
 figures of one run only: they move with whoever else uses the machine.`,
 	}
-	cmd.AddCommand(a.benchSend(), a.benchDrain(), a.benchStore(), a.benchScale(), a.benchAll())
+	cmd.AddCommand(a.benchSend(), a.benchDrain(), a.benchOrders(), a.benchStore(), a.benchScale(), a.benchAll())
 	return cmd
 }
 
@@ -148,6 +149,34 @@ func (a *app) benchDrain() *cobra.Command {
 	f.IntVarP(&o.Queues, "queues", "q", 8, "queues of the topic")
 	f.StringVarP(&o.Topic, "topic", "t", "orderly-bench-drain", "topic to create; it must be new")
 	f.StringVar(&order, "order", "queue", "what the consumer keeps in order: queue, key or none")
+	f.IntVar(&o.Workers, "workers", 0, "handler calls at once (default: the client's)")
+	f.DurationVar(&o.Work, "work", 0, "how long a handler takes")
+	f.BoolVar(&o.Stuck, "stuck", false, "let the first key fail for ever; for --order key")
+	return cmd
+}
+
+func (a *app) benchOrders() *cobra.Command {
+	var b benchFlags
+	var o bench.OrdersOptions
+	cmd := &cobra.Command{
+		Use:   "orders",
+		Short: "One consumer by queue, by key and without order, and beside a stuck key",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Count < 10_000 || o.Body < load.MinBody || o.Rounds < 1 {
+				return fmt.Errorf("--count must be at least 10,000, --body %d, --rounds 1", load.MinBody)
+			}
+			return a.measure(cmd.Context(), &b, func(ctx context.Context, t bench.Target) (result, error) {
+				return bench.Orders(ctx, t, o)
+			})
+		},
+	}
+	f := cmd.Flags()
+	b.flags(f)
+	f.Int64VarP(&o.Count, "count", "c", 200_000, "messages to store and drain with an empty handler")
+	f.Int64Var(&o.Behind, "behind", 1_000_000, "messages to drain beside a stuck key")
+	f.IntVar(&o.Body, "body", 1024, "bytes of a body")
+	f.IntVarP(&o.Rounds, "rounds", "r", 3, "rounds to take the medians of")
 	return cmd
 }
 

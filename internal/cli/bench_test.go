@@ -89,6 +89,21 @@ func TestBenchDrain(t *testing.T) {
 	}
 }
 
+// TestBenchOrders drains a little in every order, and beside a stuck key.
+func TestBenchOrders(t *testing.T) {
+	t.Parallel()
+	var r bench.OrdersResult
+	benchmark(t, &r, "orders", "--count", "10000", "--behind", "40000", "--body", "100", "--rounds", "1", "--dir", t.TempDir())
+	if len(r.Cases) != 7 || len(r.Ratios) != 4 {
+		t.Fatalf("%+v", r)
+	}
+	for _, c := range r.Cases {
+		if c.Wrong != 0 || c.PerSecond <= 0 {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
 // TestBenchAll runs all of them for a moment.
 func TestBenchAll(t *testing.T) {
 	t.Parallel()

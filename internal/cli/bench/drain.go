@@ -16,9 +16,20 @@ import (
 // DrainOptions say what is stored and how it is consumed.
 type DrainOptions struct {
 	load.FillOptions
-	Queues int
-	Order  orderly.Order
-	Limit  time.Duration
+	Queues  int
+	Order   orderly.Order
+	Workers int           // handler calls at once; 0: the client's default
+	Work    time.Duration // a handler takes
+	Stuck   bool          // the first key fails for ever
+	Limit   time.Duration
+}
+
+// stuck is how many messages the first key has.
+func (o *DrainOptions) stuck() int64 {
+	if !o.Stuck {
+		return 0
+	}
+	return (o.Count-1)/int64(o.Keys) + 1
 }
 
 // DrainResult is what came of it.
@@ -55,6 +66,7 @@ func (s *server) drain(ctx context.Context, o DrainOptions) (DrainResult, error)
 	before, own := s.usage(), usageOf(os.Getpid())
 	drained, err := load.Drain(ctx, s.client, load.DrainOptions{
 		Topic: o.Topic, Group: o.Topic + "-drain", Order: o.Order, Count: o.Count, Limit: o.Limit,
+		Workers: o.Workers, Work: o.Work, Stuck: o.stuck(),
 	})
 	if err != nil {
 		return DrainResult{}, err
