@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"time"
 
@@ -46,6 +47,9 @@ type DrainResult struct {
 
 // Drain stores messages and drains them with one consumer.
 func Drain(ctx context.Context, t Target, o DrainOptions) (r DrainResult, err error) {
+	if o.Stuck {
+		t.Logger = slog.New(slog.DiscardHandler) // it would report every failure of the key
+	}
 	s, err := t.open(ctx)
 	if err != nil {
 		return r, err
