@@ -56,6 +56,7 @@ func (c *child) tell(cmd command) {
 // consume starts a consumer inside the host.
 func (c *child) consume(cmd command) {
 	c.s.Helper()
+	cmd.ByKey = c.s.byKey
 	cmd.Op, cmd.Namesrv, cmd.Recorder = "consume", c.s.srv.Namesrv, c.s.rec.Addr()
 	c.tell(cmd)
 }

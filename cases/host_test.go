@@ -38,6 +38,7 @@ type command struct {
 	Recorder    string            `json:"recorder,omitempty"`
 	Topic       string            `json:"topic,omitempty"`
 	Group       string            `json:"group,omitempty"`
+	ByKey       bool              `json:"by_key,omitempty"`
 	FromLast    bool              `json:"from_last,omitempty"`
 	Workers     int               `json:"workers,omitempty"`
 	MaxAttempts int               `json:"max_attempts,omitempty"`
@@ -155,6 +156,9 @@ func (h *theHost) config(repCtx context.Context, c command, rep *record.Reporter
 		Ready:    func() { h.say(news{Name: c.Name, Event: "ready"}) },
 		OnAssign: func(qs []orderly.Queue) { _ = rep.Queues(repCtx, held.change(qs, true)) },
 		OnRevoke: func(qs []orderly.Queue) { _ = rep.Queues(repCtx, held.change(qs, false)) },
+	}
+	if c.ByKey {
+		cfg.Order = orderly.ByKey
 	}
 	if c.FromLast {
 		cfg.Start = orderly.FromLast()

@@ -53,17 +53,34 @@ var lanes = map[string][]aCase{
 		{"D03", "take-over: owner killed", d03},
 		{"D04", "former owner: frozen owner wakes up", d04},
 		{"D05", "rebalance with work in hand: join while the handler runs", d05},
+		{"D06", "poison: exact limit", d06},
+		{"D06 killed", "poison: exact limit, broker killed at the end", d06Killed},
 		{"D07", "slow key: neighbour queue", d07},
 		{"D08", "positions: message sent during start", d08},
 		{"D12", "start and silence: cold start with backlog", d12},
+	},
+	// Once more with key lanes.
+	"keys": {
+		{"D01 by key", "retry in place: plain failure twice", byKey(d01)},
+		{"D02 by key", "odd handler outcome: panic", byKey(d02)},
+		{"D03 by key", "take-over: owner killed", byKey(d03)},
+		{"D04 by key", "former owner: frozen owner wakes up", byKey(d04)},
+		{"D05 by key", "rebalance with work in hand: join while the handler runs", byKey(d05)},
 	},
 }
 
 // pending are cases whose features are not all there; they are played with
 // -pending only.
 var pending = []aCase{
-	{"D06", "poison: exact limit", d06},        // wants the origin in the dead letter, and the admin view
 	{"D09", "producer: lost send answer", d09}, // wants producer numbers: each retry of a send is stored
+}
+
+// byKey plays a case with consumers that keep each key in order, not the queue.
+func byKey(play func(*scene)) func(*scene) {
+	return func(s *scene) {
+		s.byKey = true
+		play(s)
+	}
 }
 
 var withPending = flag.Bool("pending", false, "play the cases whose features are not all there, too")

@@ -42,6 +42,8 @@ type scene struct {
 	// before the first consumer starts.
 	script func(record.Start) record.Act
 
+	byKey bool // consumers run key lanes
+
 	client   *orderly.Client
 	producer *orderly.Producer
 	unacked  atomic.Int64
@@ -112,7 +114,9 @@ func (s *scene) newProducer(cfg orderly.Config) (*orderly.Client, *orderly.Produ
 }
 
 // called gives a name that no other round has.
-func (s *scene) called(part string) string { return fmt.Sprintf("%s-%d-%s", s.id, s.round, part) }
+func (s *scene) called(part string) string {
+	return fmt.Sprintf("%s-%d-%s", strings.ReplaceAll(s.id, " ", "-"), s.round, part)
+}
 
 func (s *scene) createTopic(name string, queues int) {
 	s.Helper()
