@@ -95,6 +95,14 @@ func TestRealRunningInfo(t *testing.T) {
 		if !strings.Contains(info.Jstack, "goroutine") {
 			t.Error("no stacks")
 		}
+		stats, err := r.admin().MemberStats(t.Context(), "g")
+		must(t, err)
+		if len(stats) != 1 || stats[0].ClientID != c.ID() || stats[0].Name != "pod-0" || stats[0].Queues != 2 || stats[0].Cached != 2 || stats[0].Rescues != 0 || len(stats[0].Topic) != 1 {
+			t.Fatalf("stats %+v", stats)
+		}
+		if s := stats[0].Topic[0]; s.Topic != "t" || s.HandlerTime < 19*time.Millisecond || s.HandlerTime > 21*time.Millisecond || s.HandledPerSec < 0.9 || s.FailedHour < 10 {
+			t.Errorf("stats %+v", s)
+		}
 		resp = ask(wire.ReqInvokeBrokerToGetConsumerStatus, &header.GetConsumerStatus{Topic: "t", Group: "g"})
 		var status body.ConsumerStatus
 		if err := status.Decode(resp.Body); err != nil || status.Consumers[c.ID()][wireQueue(q)] != 60 {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/orderlymq/orderly/internal/msg"
 	"github.com/orderlymq/orderly/internal/wire"
@@ -162,15 +163,23 @@ func (c *Client) addPositions(ctx context.Context, info *GroupInfo, m master) er
 			Since: fromMillis(h.Since), Until: fromMillis(h.Until),
 		}
 	}
+	lags := map[body.MessageQueue]body.QueueLag{}
+	for _, l := range stats.Lags {
+		lags[body.MessageQueue{Topic: l.Topic, BrokerName: m.name, QueueID: l.QueueID}] = l
+	}
 	for q, o := range stats.OffsetTable {
-		if q.Topic == retryTopic(info.Name) {
-			continue
-		}
-		info.Queues = append(info.Queues, Position{
+		p := Position{
 			Topic: q.Topic, Broker: q.BrokerName, ID: int(q.QueueID),
 			Committed: o.ConsumerOffset, Max: o.BrokerOffset, Lag: o.BrokerOffset - o.ConsumerOffset,
 			LastConsumed: fromMillis(o.LastTimestamp), Lease: leases[q],
-		})
+		}
+		if l, told := lags[q]; told {
+			p.Lag, p.LagEstimated, p.Delay = l.Messages, !l.Exact, time.Duration(l.Delay)*time.Millisecond
+		}
+		if q.Topic == retryTopic(info.Name) && p.Lag == 0 {
+			continue // shown only if messages wait in it to come again
+		}
+		info.Queues = append(info.Queues, p)
 	}
 	for _, r := range stats.Refused {
 		info.Refused = append(info.Refused, RefusedCommit{

@@ -98,8 +98,15 @@ type Position struct {
 	Committed int64 `json:"committed"`
 	// Max is the offset that the next message will get.
 	Max int64 `json:"max"`
-	// Lag is Max minus Committed.
-	Lag int64 `json:"lag"`
+	// Lag is how many messages the group has still to get: above Committed, not
+	// settled yet, and taken by the group's subscription as long as a member is
+	// there to say what that is. A stock broker does not tell: there it is Max
+	// minus Committed. LagEstimated: so many are there that not all were looked
+	// at, and a part of the number goes by their share among those that were.
+	Lag          int64 `json:"lag"`
+	LagEstimated bool  `json:"lag_estimated,omitempty"`
+	// Delay is how long ago the first of them was stored.
+	Delay time.Duration `json:"delay_ns"`
 	// LastConsumed is the store time of the last message that is done.
 	LastConsumed time.Time `json:"last_consumed,omitzero"`
 	// Lease says who may consume the queue; nil if nobody has asked for it, or

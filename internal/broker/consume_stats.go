@@ -32,6 +32,11 @@ func (b *Broker) getConsumeStats(r request) {
 		if r.cmd.Ext.Has(header.ExtHolders) {
 			stats.Holders = b.holders(h.ConsumerGroup, topics)
 			stats.Refused = b.refusedCommits(h.ConsumerGroup, topics)
+			var err error
+			if stats.Lags, err = b.lags(h.ConsumerGroup, topics); err != nil {
+				r.failed(err)
+				return
+			}
 		}
 		r.okBody(stats.Encode())
 	})

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,7 @@ import (
 
 func (a *app) groupCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "group", Short: "Create, list, show, change, reset and delete consumer groups"}
-	cmd.AddCommand(a.groupCreate(), a.groupSet(), a.groupList(), a.groupShow(), a.groupReset(), a.groupRelease(), a.groupDelete())
+	cmd.AddCommand(a.groupCreate(), a.groupSet(), a.groupList(), a.groupShow(), a.groupMembers(), a.groupReset(), a.groupRelease(), a.groupDelete())
 	return cmd
 }
 
@@ -80,11 +81,11 @@ func (a *app) showGroup(g admin.GroupInfo) error {
 	}
 	rows = nil
 	for _, q := range g.Queues {
-		row := []any{q.Topic, q.Broker, q.ID, q.Committed, q.Max, q.Lag, stamp(q.LastConsumed)}
+		row := []any{q.Topic, q.Broker, q.ID, q.Committed, q.Max, lagText(q), delayText(q), stamp(q.LastConsumed)}
 		rows = append(rows, append(row, leaseCells(q.Lease)...))
 	}
 	fmt.Fprintln(a.stdout)
-	if err := a.table([]string{"topic", "broker", "queue", "committed", "max", "lag", "last consumed", "holder", "state", "since", "fence", "waiting"}, rows); err != nil {
+	if err := a.table([]string{"topic", "broker", "queue", "committed", "max", "lag", "delay", "last consumed", "holder", "state", "since", "fence", "waiting"}, rows); err != nil {
 		return err
 	}
 	rows = nil
@@ -92,6 +93,21 @@ func (a *app) showGroup(g admin.GroupInfo) error {
 		rows = append(rows, []any{r.Topic, r.Broker, r.ID, cmp.Or(r.Client, r.Host), r.Offset, r.Committed, r.Count, stamp(r.First), stamp(r.Last), r.Why})
 	}
 	return a.section([]string{"refused: topic", "broker", "queue", "sender", "value", "committed", "times", "since", "last", "why"}, rows)
+}
+
+// lagText marks a lag that is estimated.
+func lagText(q admin.Position) string {
+	if q.LagEstimated {
+		return fmt.Sprintf("~%d", q.Lag)
+	}
+	return fmt.Sprint(q.Lag)
+}
+
+func delayText(q admin.Position) string {
+	if q.Lag == 0 {
+		return "-"
+	}
+	return q.Delay.Round(time.Second / 10).String()
 }
 
 // section is a table after an empty line, if it has rows.

@@ -10,6 +10,7 @@ type ConsumeStats struct {
 	// Only from us, and only if asked for with header.ExtHolders.
 	Holders []QueueHolder   // oHolders
 	Refused []RefusedCommit // oRefused
+	Lags    []QueueLag      // oLags
 }
 
 // OffsetWrapper says how far a group is in one queue.
@@ -32,6 +33,9 @@ func (c *ConsumeStats) write(w *writer) {
 	if len(c.Holders) > 0 {
 		writeList(w, "oHolders", c.Holders, (*QueueHolder).write)
 	}
+	if len(c.Lags) > 0 {
+		writeList(w, "oLags", c.Lags, (*QueueLag).write)
+	}
 	if len(c.Refused) > 0 {
 		writeList(w, "oRefused", c.Refused, (*RefusedCommit).write)
 	}
@@ -49,6 +53,8 @@ func (c *ConsumeStats) read(r *reader) {
 			c.OffsetTable = readQueueTable(r, (*OffsetWrapper).read)
 		case "oHolders":
 			c.Holders = readList(r, (*QueueHolder).read)
+		case "oLags":
+			c.Lags = readList(r, (*QueueLag).read)
 		case "oRefused":
 			c.Refused = readList(r, (*RefusedCommit).read)
 		}
