@@ -18,6 +18,9 @@ public final class Peer {
             case "reset": // NAMESRV TOPIC GROUP MILLIS
                 Reset.run(args[1], args[2], args[3], Long.parseLong(args[4]));
                 break;
+            case "pull": // NAMESRV subscribe|assign|pull TOPIC GROUP MESSAGES
+                Pull.run(args[1], args[2], args[3], args[4], Integer.parseInt(args[5]));
+                break;
             default:
                 throw new IllegalArgumentException(args[0]);
         }
