@@ -116,7 +116,12 @@ const (
 	// queue run in parallel. A message without a key is a barrier.
 	ByKey
 	// Unordered hands out messages as they come, as RocketMQ's concurrent
-	// consumer does; failed ones come again later through the retry topic.
+	// consumer does. Failed ones are sent back (CONSUMER_SEND_MSG_BACK) and come
+	// again through the retry topic, at first after 10 s, then by the broker's
+	// ladder of delay levels; after 16 of those, or MaxAttempts, they are dead
+	// letters. RetryAfter chooses the first level that is long enough. What
+	// cannot be sent back is tried again here every 5 s. A broadcasting member
+	// tries failed messages again in place.
 	Unordered
 )
 
@@ -213,14 +218,16 @@ type ConsumerConfig struct {
 	// MaxBatch is the most messages of one batch call. Default 1; 1 to 1024.
 	MaxBatch int
 	// HandlerTimeout ends the context of a call that runs longer. The queue
-	// waits for the call to return. Default 15 min; negative: none.
+	// waits for the call to return; with Unordered, as in RocketMQ, its messages
+	// are sent back if it does not do so at once, and what it returns later
+	// counts no more. Default 15 min; negative: none.
 	HandlerTimeout time.Duration
 	// Backoff is the wait before attempt number n (2 and up) of a failed
 	// message. Default 1 s. Kept within 10 ms and 30 s. The back-off of the
 	// group, if an Orderly broker keeps one, wins.
 	Backoff func(attempt int) time.Duration
 	// MaxAttempts dead-letters a message that failed this many times. Default
-	// 0: never, it is retried in place for ever. The limit of the group, if an
+	// 0: never, it is retried in place for ever; with Unordered: 17. The limit of the group, if an
 	// Orderly broker keeps one, wins, and so does what is to happen then.
 	MaxAttempts int
 	// CloseTimeout is how long running handlers may take after the consumer's

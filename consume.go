@@ -154,6 +154,9 @@ const (
 // laneConfig is how a queue at b is consumed.
 func (m *member) laneConfig(b *broker) order.LaneConfig {
 	cfg := m.rules(b)
+	if m.sendsBack() { // attempts go through the retry topic, and are counted there
+		cfg.MaxAttempts, cfg.Poison, cfg.MaxHandler = 0, order.PoisonBlock, 0
+	}
 	if m.pull != nil { // a reader that polls decides by itself what to do about a message
 		cfg.Poll, cfg.MaxAttempts, cfg.Poison, cfg.MaxHandler = true, 0, order.PoisonBlock, 0
 	}
@@ -185,35 +188,6 @@ func (m *member) rules(b *broker) order.LaneConfig {
 		cfg.Timeout = m.cfg.HandlerTimeout
 	}
 	return cfg
-}
-
-// sentBack does for a failed hand-out what the retry topic is for: what failed
-// goes there and is done here.
-func (m *member) sentBack(l *lane, entries []order.Entry, o outcome) outcome {
-	if m.cfg.Order != Unordered || m.cfg.Broadcast || o.verdict != order.Retry {
-		return o
-	}
-	for i, e := range entries[o.done:] {
-		if err := m.sendBack(l.b, e.Ref.(*storedMessage), brokerDecides, letterOf{}); err != nil {
-			l.log.Warn("cannot send a failed message back; it is tried again here", "offset", e.Offset, "err", err)
-			return outcome{verdict: order.Retry, done: o.done + i, delay: sendBackRetry, err: o.err}
-		}
-	}
-	l.log.Warn("handler failed; the message comes again through the retry topic", "offset", entries[o.done].Offset, "err", o.err)
-	return outcome{verdict: order.Success}
-}
-
-const sendBackRetry = 5 * time.Second
-
-// sendBack hands r back to the broker.
-func (m *member) sendBack(b *broker, r *storedMessage, level int32, letter letterOf) error {
-	most := int32(16)
-	if m.cfg.MaxAttempts > 0 {
-		most = int32(m.cfg.MaxAttempts)
-	}
-	ctx, cancel := m.c.requestContext()
-	defer cancel()
-	return b.sendBack(ctx, m, r, level, most, letter)
 }
 
 var errNotListed = errors.New("the broker does not list this client as a member yet")

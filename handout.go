@@ -21,6 +21,8 @@ func (l *lane) handOut(token order.LaneToken, entries []order.Entry, attempt int
 	ctx, cancel := context.WithCancelCause(l.m.handlerCtx)
 	l.running[token] = cancel
 	l.calledAt = time.Now()
+	this := &call{token: token, entries: entries, attempt: attempt}
+	l.calls[token] = this
 	l.handlers.Go(func() {
 		if !l.enter(ctx, token) {
 			l.settle(token, entries, attempt, outcome{verdict: order.Retry, err: context.Cause(ctx)})
@@ -40,6 +42,9 @@ func (l *lane) handOut(token order.LaneToken, entries []order.Entry, attempt int
 		guard(ctx, l.m.call, ms, func(o outcome) {
 			ok, failed := o.count(len(ms))
 			l.m.rates.call(time.Now(), time.Since(begun), ok, failed)
+			if !l.counts(this) {
+				return
+			}
 			l.settle(token, entries, attempt, l.m.sentBack(l, entries, o))
 		})
 	})

@@ -39,6 +39,8 @@ type lane struct {
 	held atomic.Bool
 	// refused counts pulls in a row that the broker did not serve.
 	refused atomic.Int32
+	// late counts the handlers that run on after their messages were sent back.
+	late atomic.Int32
 	// queued counts the hand-outs that wait for a handler slot.
 	queued atomic.Int32
 	causes causes
@@ -51,6 +53,7 @@ type lane struct {
 
 	// Owned by the lane's goroutine.
 	running  map[order.LaneToken]context.CancelCauseFunc
+	calls    map[order.LaneToken]*call
 	pulled   bool // the first pull is on its way
 	pulledAt time.Time
 	calledAt time.Time
@@ -73,6 +76,7 @@ func newLane(m *member, b *broker, q Queue, grant order.Grant) *lane {
 		box:     newMailbox[order.LaneEvent](),
 		core:    order.NewLane(m.laneConfig(b)),
 		running: map[order.LaneToken]context.CancelCauseFunc{},
+		calls:   map[order.LaneToken]*call{},
 		asked:   make(chan chan laneView), words: make(chan laneWord), asks: make(chan commitAsk), check: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 }
@@ -95,9 +99,7 @@ func (l *lane) run() {
 		l.loop()
 	}
 	close(l.over)
-	if l.released == nil || !l.released.Overrun {
-		l.handlers.Wait()
-	}
+	l.awaitHandlers()
 	if started {
 		l.m.pull.ended(l)
 		l.m.notify(l.m.cfg.OnRevoke, l.queue)
@@ -150,6 +152,7 @@ func (l *lane) step(ev order.LaneEvent) {
 	if ev.Kind == order.LaneSettle {
 		l.running[ev.Token](nil)
 		delete(l.running, ev.Token)
+		delete(l.calls, ev.Token)
 	}
 	if ev.Kind == order.LaneRevoke && l.m.pull != nil {
 		l.leaving.Store(true)
@@ -193,7 +196,7 @@ func (l *lane) act(a *order.LaneAction) {
 		l.log.Error("position lies past the end of the queue; waiting for it to grow, or for a reset of the position",
 			"position", a.Offset, "end", a.Next)
 	case order.LaneOverrun:
-		l.log.Error("handler ignores its ended context; the queue waits for it to return")
+		l.overrun(a)
 	}
 }
 
@@ -305,15 +308,17 @@ func (l *lane) entries(body []byte) ([]order.Entry, error) {
 		}
 		entries = append(entries, order.Entry{Offset: r.QueueOffset, Size: int32(len(r.Body)), Key: l.keyOf(r), Ref: r})
 	}
+	if l.m.cfg.Order == Unordered { // what may be handed out together is a key of its own
+		for i := range entries {
+			entries[i].Key = uint64(entries[i-i%l.m.cfg.MaxBatch].Offset) + 1
+		}
+	}
 	return entries, nil
 }
 
-// keyOf is what the message is kept in order with. In a consumer without order
-// each message is a key of its own.
+// keyOf is what the message is kept in order with.
 func (l *lane) keyOf(r *storedMessage) uint64 {
 	switch l.m.cfg.Order {
-	case Unordered:
-		return uint64(r.QueueOffset) + 1
 	case ByKey:
 		if l.m.keyOf == nil {
 			return uint64(msg.KeyHash(r.OrderingKey()))
