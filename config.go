@@ -113,7 +113,9 @@ const (
 	// ByQueue hands out one message of a queue at a time: the strict default.
 	ByQueue Order = iota
 	// ByKey hands out one message of each ordering key at a time; keys of a
-	// queue run in parallel. A message without a key is a barrier.
+	// queue run in parallel. A message without a key is a barrier: it waits
+	// for all messages before it, and all behind it wait for it, unless KeyOf
+	// derives a key.
 	ByKey
 	// Unordered hands out messages as they come, as RocketMQ's concurrent
 	// consumer does. Failed ones are sent back (CONSUMER_SEND_MSG_BACK) and come
@@ -191,7 +193,16 @@ type ConsumerConfig struct {
 	Filter Filter
 	// Order is what is kept in order. Default ByQueue.
 	Order Order
-	// KeyOf derives the key of a message in by-key order. Nil: OrderingKey.
+	// KeyOf derives the key by which a message is kept in order, with ByKey
+	// only: from its body or properties, say, if producers give no key or a
+	// coarser one. Messages of one key must be in one queue. An empty key makes
+	// the message a barrier of its queue, and so does a KeyOf that panics or
+	// ends its goroutine: no message is skipped for it. It runs once for each
+	// message that is read, before it is handed out and possibly more than
+	// once, from several goroutines at a time; it must be quick, because the
+	// connection waits for it, and give one message the same key each time, in
+	// all members of the group. What operators are shown is OrderingKey.
+	// Default nil: OrderingKey.
 	KeyOf func(*Message) string
 	// Start is where a new group begins. Default FromFirst.
 	Start Start

@@ -308,7 +308,10 @@ func (l *lane) entries(body []byte) ([]order.Entry, error) {
 		}
 		entries = append(entries, order.Entry{Offset: r.QueueOffset, Size: int32(len(r.Body)), Key: l.keyOf(r), Ref: r})
 	}
-	if l.m.cfg.Order == Unordered { // what may be handed out together is a key of its own
+	switch {
+	case l.m.derivesKeys():
+		l.deriveKeys(entries)
+	case l.m.cfg.Order == Unordered: // what may be handed out together is a key of its own
 		for i := range entries {
 			entries[i].Key = uint64(entries[i-i%l.m.cfg.MaxBatch].Offset) + 1
 		}
@@ -316,18 +319,10 @@ func (l *lane) entries(body []byte) ([]order.Entry, error) {
 	return entries, nil
 }
 
-// keyOf is what the message is kept in order with.
+// keyOf is what the message is kept in order with, before KeyOf is asked.
 func (l *lane) keyOf(r *storedMessage) uint64 {
-	switch l.m.cfg.Order {
-	case ByKey:
-		if l.m.keyOf == nil {
-			return uint64(msg.KeyHash(r.OrderingKey()))
-		}
-		m, err := l.m.c.received(r, l.queue.Broker, 1, uint64(l.grant.Epoch))
-		if err != nil {
-			return 0 // a barrier; the hand-out will say what is wrong
-		}
-		return uint64(msg.KeyHash(l.m.keyOf(m)))
+	if l.m.cfg.Order == ByKey && !l.m.derivesKeys() {
+		return uint64(msg.KeyHash(r.OrderingKey()))
 	}
 	return 0
 }

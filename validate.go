@@ -154,6 +154,9 @@ func (c ConsumerConfig) fill(f faults) (ConsumerConfig, error) {
 	if c.Order < ByQueue || c.Order > Unordered {
 		f.add("Order: %d is none of ByQueue, ByKey, Unordered", c.Order)
 	}
+	if c.KeyOf != nil && c.Order != ByKey {
+		f.add("KeyOf: it is for Order: ByKey")
+	}
 	switch c.Strategy {
 	case StrategySticky, StrategyAverage, StrategyCircle, StrategyConsistentHash:
 	default:
