@@ -89,6 +89,7 @@ func (s *sim) judge() *simVerdict {
 	if s.rescues > 0 {
 		v.fault("watchdogs had to set %d queues going again", s.rescues)
 	}
+	s.judgeLetters(v)
 	s.judgeStore(v)
 	s.judgePositions(v)
 	s.judgeWaits(v)
@@ -105,6 +106,47 @@ func (s *sim) spoil() {
 		mid := s.sights[len(s.sights)/2]
 		mid.committed--
 		s.sights = append(s.sights, mid)
+	case simLetterTwice:
+		s.letters = append(s.letters, s.letters[:min(len(s.letters), 1)]...)
+	case simLetterLost:
+		if len(s.letters) > 0 {
+			delete(h.DeadLetters, s.letterOf(s.letters[0]))
+			s.letters = s.letters[1:]
+		}
+	}
+}
+
+// judgeLetters wants each message that always fails among the dead letters, each
+// dead letter once, and none that was not tried: crashes count a try each, so a
+// message may have had fewer calls than the limit, not more by more than one for
+// each death.
+func (s *sim) judgeLetters(v *simVerdict) {
+	if s.mode != simPoison {
+		return
+	}
+	type place struct {
+		queue  int
+		offset int64
+	}
+	seen := map[place]bool{}
+	for _, l := range s.letters {
+		p := place{l.Queue, l.Offset}
+		if seen[p] {
+			v.fault("key %s: offset %d of queue %d is among the dead letters twice", l.Key, l.Offset, l.Queue)
+		}
+		seen[p] = true
+		v.count["dead letter"]++
+	}
+	calls := map[string]int{}
+	for _, c := range s.history.Calls {
+		if calls[c.Place]++; calls[c.Place] == simAttempts+len(s.history.Kills)+len(s.history.Outages)+len(s.history.Pauses)+1 {
+			v.fault("key %s: %d was tried %d times", c.Key, c.Seq, calls[c.Place])
+		}
+	}
+	for m := range s.acked {
+		if _, dead := s.history.DeadLetters[m]; !dead && s.poison(m.Key, m.Seq) {
+			v.fault("key %s: %d always fails and is not among the dead letters", m.Key, m.Seq)
+		}
 	}
 }
 
@@ -148,6 +190,12 @@ func (s *sim) judgePositions(v *simVerdict) {
 	for _, c := range s.history.Calls {
 		if at, ok := done[c.Place]; c.Outcome == check.Success && (!ok || c.End < at) {
 			done[c.Place] = c.End
+		}
+	}
+	for _, l := range s.letters { // given up: as good as done
+		at := s.givenUpAt(l)
+		if have, ok := done[simPlace(l.Queue, l.Offset)]; !ok || at < have {
+			done[simPlace(l.Queue, l.Offset)] = at
 		}
 	}
 	last := map[int]simSight{}

@@ -24,6 +24,7 @@ const (
 	simByKey
 	simBatch
 	simManual
+	simPoison // by key, and a group that dead-letters; some messages always fail
 	simModes
 )
 
@@ -192,7 +193,7 @@ func (m *simMember) consume(ctx context.Context, client *Client) error {
 		return client.ConsumeBatch(ctx, cfg, m.batch)
 	case simManual:
 		return client.ConsumeManual(ctx, cfg, m.manual)
-	case simByKey:
+	case simByKey, simPoison:
 		cfg.Order = ByKey
 	}
 	return client.Consume(ctx, cfg, func(ctx context.Context, msg *Message) error { return m.call(ctx, msg, simPlainOdds).end() })
@@ -244,6 +245,9 @@ func (m *simMember) call(ctx context.Context, msg *Message, odds []simOdd) simOd
 	}
 	seq, _ := strconv.Atoi(string(msg.Body))
 	what, work, linger := m.s.dice(msg.OrderingKey, seq, odds)
+	if m.s.poison(msg.OrderingKey, seq) {
+		what = simError
+	}
 	at := m.s.begin(m.name, msg, seq)
 	select {
 	case <-time.After(work):

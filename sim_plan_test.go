@@ -43,6 +43,14 @@ func (s *sim) dice(key string, seq int, odds []simOdd) (what simOdd, work, linge
 	return what, work, linger + time.Duration(rnd.IntN(2))
 }
 
+// poison says whether a message fails on every try, in a seed of that mode.
+func (s *sim) poison(key string, seq int) bool {
+	return s.mode == simPoison && rand.New(rand.NewPCG(s.seed, uint64(seq)<<16|uint64(simKeyNumber(key)))).IntN(40) == 0
+}
+
+// simAttempts is the limit of the group of a seed with poison.
+const simAttempts = 4
+
 // slowToReturn says whether handlers of this seed linger for nearly half the
 // grace when their context has ended. The members of the others may be frozen
 // for nearly half the grace instead: order holds if both together stay within

@@ -72,6 +72,8 @@ func TestSimCanFail(t *testing.T) {
 		{"members that do not notice that they were frozen", simBlindToPauses, func(v *simVerdict) bool { return v.rep.OutOfOrder+v.rep.Overlapping > 0 }},
 		{"a broker whose lease clock runs too fast", simHastyBroker, func(v *simVerdict) bool { return v.rep.Overlapping > 0 }},
 		{"messages that are stored and never sent out", simLostSend, func(v *simVerdict) bool { return v.rep.Lost > 0 }},
+		{"a dead letter that is stored twice", simLetterTwice, func(v *simVerdict) bool { return v.has("twice") }},
+		{"a dead letter that is lost", simLetterLost, func(v *simVerdict) bool { return v.rep.Lost > 0 && v.has("was not done") }},
 		{"a position that goes back", simPositionBack, func(v *simVerdict) bool { return v.has("went back") }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

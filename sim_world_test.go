@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -45,6 +46,8 @@ const (
 	simHastyBroker
 	simLostSend
 	simPositionBack
+	simLetterTwice
+	simLetterLost
 )
 
 // sim is one seed.
@@ -69,7 +72,8 @@ type sim struct {
 	acked   map[check.Message]time.Duration
 	tries   map[check.Message]int
 	sights  []simSight
-	rescues int64 // by watchdogs
+	rescues int64          // by watchdogs
+	letters []admin.Letter // of the group, as last seen
 }
 
 func newSim(t *testing.T, seed uint64, sabotage simSabotage) *sim {
@@ -87,6 +91,9 @@ func newSim(t *testing.T, seed uint64, sabotage simSabotage) *sim {
 	})
 	a := s.admin()
 	must(t, a.CreateTopic(t.Context(), admin.Topic{Name: "t", Queues: simQueues, Ordered: true}))
+	if s.mode == simPoison {
+		must(t, a.CreateGroup(t.Context(), admin.Group{Name: "g", Policy: admin.GroupPolicy{MaxAttempts: simAttempts, Poison: "dead-letter"}}))
+	}
 	return s
 }
 
@@ -147,9 +154,12 @@ func (s *sim) play() {
 	s.heal()
 	sending.Wait()
 	s.until(simEnd)
+	a := s.admin()
 	for deadline := simQuiet + simSettle; s.now() < deadline && !s.allHandled(); {
 		time.Sleep(100 * time.Millisecond)
+		s.readLetters(a)
 	}
+	s.readLetters(a)
 	s.leaveAll()
 	s.aftermath()
 	stopWatch()
@@ -166,6 +176,44 @@ func (s *sim) heal() {
 	s.server.heal()
 }
 
+// readLetters reads the group's dead letters back. A message given up counts as
+// settled from the end of its last try on.
+func (s *sim) readLetters(a *admin.Client) {
+	if s.mode != simPoison {
+		return
+	}
+	list, err := a.DeadLetters(s.t.Context(), "g")
+	if err != nil {
+		s.t.Errorf("seed %d: dead letters: %v", s.seed, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.letters = list
+	s.history.DeadLetters = map[check.Message]time.Duration{}
+	for _, l := range list {
+		m, at := s.letterOf(l), s.givenUpAt(l)
+		if was, twice := s.history.DeadLetters[m]; !twice || at < was { // a message may have been stored twice
+			s.history.DeadLetters[m] = at
+		}
+	}
+}
+
+// letterOf is the message that a dead letter was.
+func (s *sim) letterOf(l admin.Letter) check.Message {
+	seq, _ := strconv.Atoi(string(l.Body))
+	return check.Message{Key: l.Key, Seq: seq}
+}
+
+// givenUpAt is when the last try of a dead letter ended; s.mu is held.
+func (s *sim) givenUpAt(l admin.Letter) (at time.Duration) {
+	for _, c := range s.history.Calls {
+		if c.Place == simPlace(l.Queue, l.Offset) {
+			at = max(at, c.End, c.Start)
+		}
+	}
+	return at
+}
+
 func (s *sim) allHandled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +224,8 @@ func (s *sim) allHandled() bool {
 		}
 	}
 	for _, m := range s.history.Sends {
-		if m.Acked && !done[check.Message{Key: m.Key, Seq: m.Seq}] {
+		_, dead := s.history.DeadLetters[check.Message{Key: m.Key, Seq: m.Seq}]
+		if m.Acked && !dead && !done[check.Message{Key: m.Key, Seq: m.Seq}] {
 			return false
 		}
 	}
