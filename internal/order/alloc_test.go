@@ -14,9 +14,13 @@ type steady struct {
 }
 
 var steadyStates = []steady{
-	{"lane by queue", func() (func(), int) { return steadyLane(LaneConfig{}) }},
-	{"lane by queue, batch 32", func() (func(), int) { return steadyLane(LaneConfig{Batch: 32}) }},
-	{"lane by key", func() (func(), int) { return steadyLane(LaneConfig{ByKey: true, Workers: 64}) }},
+	{"lane by queue", func() (func(), int) { return steadyLane(LaneConfig{}, 8, 0) }},
+	{"lane by queue, batch 32", func() (func(), int) { return steadyLane(LaneConfig{Batch: 32}, 8, 0) }},
+	{"lane by key", func() (func(), int) { return steadyLane(LaneConfig{ByKey: true, Workers: 64}, 8, 0) }},
+	{"lane by key, 10,000 keys", func() (func(), int) { return steadyLane(LaneConfig{ByKey: true, Workers: 64}, 10_000, 0) }},
+	{"lane by key, 10,000 keys, one stuck", func() (func(), int) {
+		return steadyLane(LaneConfig{ByKey: true, Workers: 64}, 10_000, 1)
+	}},
 	{"lane by key, one stuck", func() (func(), int) { return steadyStuckLane() }},
 	{"leases", steadyLeases},
 	{"session", steadySession},
@@ -54,8 +58,9 @@ func BenchmarkSteadyState(b *testing.B) {
 	}
 }
 
-// steadyLane pulls 32 messages of 8 keys a round, handles and commits them.
-func steadyLane(cfg LaneConfig) (func(), int) {
+// steadyLane pulls 32 messages of some keys a round, handles and commits them. A
+// message of the stuck key never comes back.
+func steadyLane(cfg LaneConfig, keys int64, stuck uint64) (func(), int) {
 	l := NewLane(cfg)
 	var buf, acts []LaneAction
 	now, next := Time(0), int64(0)
@@ -65,7 +70,7 @@ func steadyLane(cfg LaneConfig) (func(), int) {
 	return func() {
 		now += Time(time.Millisecond)
 		for i := range entries {
-			entries[i] = Entry{Offset: next, Size: 100, Key: uint64(next)%8 + 1, Ref: ref}
+			entries[i] = Entry{Offset: next, Size: 100, Key: uint64(next%keys) + 1, Ref: ref}
 			next++
 		}
 		acts = l.Step(now, &LaneEvent{Kind: LanePulled, Until: Never, Entries: entries, Next: next}, acts[:0])
@@ -74,6 +79,9 @@ func steadyLane(cfg LaneConfig) (func(), int) {
 			for i := range acts {
 				switch acts[i].Kind {
 				case LaneHandOut:
+					if acts[i].Entries[0].Key == stuck {
+						continue
+					}
 					buf = l.Step(now, &LaneEvent{Kind: LaneSettle, Until: Never, Token: acts[i].Token, Verdict: Success}, buf)
 				case LaneCommit:
 					buf = l.Step(now, &LaneEvent{Kind: LaneCommitted, Until: Never, ID: acts[i].ID}, buf)
