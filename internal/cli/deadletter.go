@@ -46,15 +46,15 @@ func (a *app) deadLetterList() *cobra.Command {
 
 func (a *app) deadLetterResend() *cobra.Command {
 	var c cluster
-	var letter int64
-	var all bool
+	var pick letterPick
 	cmd := &cobra.Command{
-		Use:   "resend GROUP --letter N|--all",
+		Use:   "resend GROUP --letter N|--topic T --queue N --offset N|--all",
 		Short: "Send dead letters back to the topic where they came from",
 		Long: `Sends dead letters back to the end of their key's queue, behind every message of
 the key that is there already; all groups of the topic see them. A dead letter
 stays in the list and is sent back once: one that was is skipped by --all, and
-refused by --letter.`,
+refused otherwise. One is named by its number in the list, or by where the
+message was; --topic is needed if the group has several.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withAdmin(cmd.Context(), c, func(adm *admin.Client) error {
@@ -62,23 +62,21 @@ refused by --letter.`,
 				if err != nil {
 					return err
 				}
+				list, err = pick.from(list)
+				if err != nil {
+					return err
+				}
 				sent, skipped := 0, 0
 				for _, l := range list {
-					if !all && l.Letter != letter {
-						continue
-					}
 					err := adm.Resend(cmd.Context(), args[0], l)
 					switch {
-					case all && errors.Is(err, admin.ErrSentBack):
+					case pick.all && errors.Is(err, admin.ErrSentBack):
 						skipped++
 						continue
 					case err != nil:
 						return fmt.Errorf("letter %d: %w", l.Letter, err)
 					}
 					sent++
-				}
-				if sent+skipped == 0 {
-					return errors.New("there is no such dead letter: see orderly deadletter list")
 				}
 				fmt.Fprintf(a.stdout, "%d sent back, %d had been before\n", sent, skipped)
 				return nil
@@ -87,9 +85,45 @@ refused by --letter.`,
 	}
 	f := cmd.Flags()
 	c.flags(f)
-	f.Int64Var(&letter, "letter", 0, "the dead letter with this number")
-	f.BoolVar(&all, "all", false, "all that were not sent back yet")
-	cmd.MarkFlagsOneRequired("letter", "all")
-	cmd.MarkFlagsMutuallyExclusive("letter", "all")
+	pick.flags(cmd)
 	return cmd
+}
+
+// letterPick says which dead letters are meant.
+type letterPick struct {
+	letter, offset int64
+	queue          int
+	topic          string
+	all            bool
+}
+
+func (p *letterPick) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Int64Var(&p.letter, "letter", -1, "the dead letter with this number")
+	f.IntVar(&p.queue, "queue", -1, "with --offset: the message was in this queue")
+	f.Int64Var(&p.offset, "offset", -1, "with --queue: the message was at this offset")
+	f.StringVar(&p.topic, "topic", "", "the message was in this topic")
+	f.BoolVar(&p.all, "all", false, "all that were not sent back yet")
+	cmd.MarkFlagsOneRequired("letter", "offset", "all")
+	cmd.MarkFlagsMutuallyExclusive("letter", "offset", "all")
+	cmd.MarkFlagsRequiredTogether("queue", "offset")
+}
+
+// from picks them out of list. One that is named must be the only one of its
+// name: several brokers number alike.
+func (p *letterPick) from(list []admin.Letter) ([]admin.Letter, error) {
+	var picked []admin.Letter
+	for _, l := range list {
+		named := p.letter >= 0 && l.Letter == p.letter || p.offset >= 0 && l.Queue == p.queue && l.Offset == p.offset
+		if (p.all || named) && (p.topic == "" || l.Topic == p.topic) {
+			picked = append(picked, l)
+		}
+	}
+	switch {
+	case len(picked) == 0:
+		return nil, errors.New("there is no such dead letter: see orderly deadletter list")
+	case len(picked) > 1 && !p.all:
+		return nil, fmt.Errorf("%d dead letters are meant: name the topic, or use --all", len(picked))
+	}
+	return picked, nil
 }
