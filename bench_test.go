@@ -67,8 +67,51 @@ func BenchmarkSend(b *testing.B) {
 	}
 }
 
-// BenchmarkDrain reads stored messages with one ordered consumer.
+// BenchmarkDrain reads stored messages with one consumer, by each order and by
+// polling.
 func BenchmarkDrain(b *testing.B) {
+	for name, order := range map[string]Order{"queue": ByQueue, "key": ByKey, "none": Unordered} {
+		b.Run(name, func(b *testing.B) {
+			c := benchFilled(b)
+			ctx, cancel := context.WithCancel(b.Context())
+			var n atomic.Int64
+			b.ReportAllocs()
+			b.ResetTimer()
+			err := c.Consume(ctx, ConsumerConfig{Group: "g", Topic: "bench", Order: order}, func(context.Context, *Message) error {
+				if n.Add(1) == int64(b.N) {
+					b.StopTimer()
+					cancel()
+				}
+				return nil
+			})
+			if err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	b.Run("poll", func(b *testing.B) {
+		p, err := benchFilled(b).NewPullConsumer(PullConsumerConfig{Group: "g"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		b.ResetTimer()
+		if err := p.Subscribe(b.Context(), "bench", Tags()); err != nil {
+			b.Fatal(err)
+		}
+		for n := 0; n < b.N; {
+			ms, err := p.Poll(b.Context(), 256)
+			if err != nil {
+				b.Fatal(err)
+			}
+			n += len(ms)
+		}
+	})
+}
+
+// benchFilled is a client of a server that has b.N messages in topic "bench".
+func benchFilled(b *testing.B) *Client {
+	b.Helper()
 	c := benchClient(b, true)
 	p, err := c.NewProducer(ProducerConfig{})
 	if err != nil {
@@ -84,18 +127,5 @@ func BenchmarkDrain(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithCancel(b.Context())
-	var n atomic.Int64
-	b.ReportAllocs()
-	b.ResetTimer()
-	err = c.Consume(ctx, ConsumerConfig{Group: "g", Topic: "bench"}, func(context.Context, *Message) error {
-		if n.Add(1) == int64(b.N) {
-			b.StopTimer()
-			cancel()
-		}
-		return nil
-	})
-	if err != nil {
-		b.Error(err)
-	}
+	return c
 }
