@@ -126,6 +126,43 @@ func TestJavaConcurrentConsumer(t *testing.T) {
 	}
 }
 
+// TestJavaConcurrentBesideOurs: a concurrent member of each client in one group
+// share the queues, and a failed message comes again to either, ten seconds
+// later. It may have come from any queue.
+func TestJavaConcurrentBesideOurs(t *testing.T) {
+	t.Parallel()
+	fails := func(seq int) bool { return seq%25 == 3 }
+	b := newBed(t, func(s record.Start) record.Act {
+		if fails(int(s.Seq)) && s.Attempt == 1 {
+			return record.Act{End: record.Fail}
+		}
+		return record.Act{}
+	})
+	b.createTopic(admin.Topic{Name: "beside", Queues: queues})
+	java := b.javaConsumer("concurrent", "beside", "beside-group", "java")
+	stop := b.oursBy(orderly.Unordered, "beside", "beside-group", "ours")
+	sending := b.sendSteadily("beside")
+	b.await(startLimit, "the Java member to get messages", handledBy("java"))
+	b.await(startLimit, "ours to get messages", handledBy("ours"))
+	b.await(startLimit, "some to be sent", handled(20*keys))
+	sending()
+	b.await(90*time.Second, "all to be handled", allHandled)
+	b.end(java)
+	stop()
+	again, failed := 0, 0
+	for _, c := range b.rec.Calls() {
+		switch {
+		case c.Attempt > 1:
+			again++
+		case fails(int(c.Seq)):
+			failed++
+		}
+	}
+	if failed == 0 || again != failed {
+		t.Errorf("%d messages failed and %d came again", failed, again)
+	}
+}
+
 // TestJavaDecodesOurRecords reads the commit log with the Java client's decoder
 // and with ours.
 func TestJavaDecodesOurRecords(t *testing.T) {

@@ -162,6 +162,12 @@ func (b *bed) end(p *proc.Process) {
 // ours runs Orderly's consumer in this process until it is stopped.
 func (b *bed) ours(topic, group, name string) (stop func()) {
 	b.Helper()
+	return b.oursBy(orderly.ByQueue, topic, group, name)
+}
+
+// oursBy is ours with an order of its own.
+func (b *bed) oursBy(order orderly.Order, topic, group, name string) (stop func()) {
+	b.Helper()
 	c, err := orderly.Open(b.Context(), orderly.Config{NameServers: []string{b.srv.NamesrvAddr()}})
 	b.must(err)
 	rep := record.NewReporter()
@@ -171,7 +177,7 @@ func (b *bed) ours(topic, group, name string) (stop func()) {
 	wg.Go(func() { _ = rep.Run(repCtx, b.rec.Addr(), name) })
 	consumed := make(chan error, 1)
 	wg.Go(func() {
-		consumed <- c.Consume(ctx, orderly.ConsumerConfig{Group: group, Topic: topic}, func(_ context.Context, m *orderly.Message) error {
+		consumed <- c.Consume(ctx, orderly.ConsumerConfig{Group: group, Topic: topic, Order: order}, func(_ context.Context, m *orderly.Message) error {
 			return rep.Handle(repCtx, start(m.Properties["key"], m.Properties["seq"], m.Attempt, m.Queue.ID, m.Offset))
 		})
 	})
