@@ -275,3 +275,34 @@ func TestConcurrentWorkers(t *testing.T) {
 		}
 	})
 }
+
+// The attempts that the broker keeps for the group win over the member's own; its
+// retries count for a member that says nothing.
+func TestConcurrentGroupPolicy(t *testing.T) {
+	for _, c := range []struct {
+		group admin.Group
+		own   int
+	}{
+		{admin.Group{Policy: admin.GroupPolicy{MaxAttempts: 2, Poison: "dead-letter"}}, 9},
+		{admin.Group{RetryMax: 1}, 0},
+	} {
+		inRealBubble(t, 1, func(t *testing.T, r *realCluster) {
+			fillFree(t, r, 1)
+			c.group.Name = "g"
+			must(t, r.admin().CreateGroup(t.Context(), c.group))
+			var seen sights
+			cons := consume(t, r.client("c"), ConsumerConfig{Topic: "free", Order: Unordered, MaxAttempts: c.own}, func(_ context.Context, m *Message) error {
+				seen.see(m)
+				return errors.New("no")
+			})
+			time.Sleep(2 * time.Minute)
+			must(t, cons.end())
+			if got := seen.of("0"); len(got) != 2 {
+				t.Errorf("%v, want two attempts", got)
+			}
+			if got := letters(t, r); !slices.Equal(got, []string{"0"}) {
+				t.Errorf("dead letters %q", got)
+			}
+		})
+	}
+}

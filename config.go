@@ -238,7 +238,8 @@ type ConsumerConfig struct {
 	// group, if an Orderly broker keeps one, wins.
 	Backoff func(attempt int) time.Duration
 	// MaxAttempts dead-letters a message that failed this many times. Default
-	// 0: never, it is retried in place for ever; with Unordered: 17. The limit of the group, if an
+	// 0: never, it is retried in place for ever; with Unordered one more than the group's
+	// retries at the broker, which are 16 unless changed. The limit of the group, if an
 	// Orderly broker keeps one, wins, and so does what is to happen then.
 	MaxAttempts int
 	// CloseTimeout is how long running handlers may take after the consumer's

@@ -347,3 +347,79 @@ func TestPullFilterAndModes(t *testing.T) {
 		}
 	})
 }
+
+// A reader that stays away while its queue is to move is listed.
+func TestPullReaderAwayIsListed(t *testing.T) {
+	inRealBubble(t, 1, func(t *testing.T, r *realCluster) {
+		prod := newProducer(t, r.client("p"), ProducerConfig{})
+		fill(t, prod, 1, 0, 5)
+		p := newPull(t, r.client("c"), PullConsumerConfig{})
+		must(t, p.Subscribe(t.Context(), "t", Tags()))
+		wantBodies(t, pollN(t, p, 1), bodies("k0", 0, 1))
+		time.Sleep(10 * time.Second)
+		list, err := r.admin().Blocked(t.Context(), "g")
+		must(t, err)
+		if len(list) == 0 || list[0].Queue != 0 || list[0].Offset != 0 {
+			t.Errorf("listed: %+v", list)
+		}
+		if n := p.c.Rescues(); n != 0 {
+			t.Errorf("%d rescues by the watchdog", n)
+		}
+	})
+}
+
+// What is read ahead is bounded, however long nobody polls.
+func TestPullCacheIsBounded(t *testing.T) {
+	inRealBubble(t, 1, func(t *testing.T, r *realCluster) {
+		prod := newProducer(t, r.client("p"), ProducerConfig{})
+		fill(t, prod, 1, 0, 100)
+		p := newPull(t, r.client("c"), PullConsumerConfig{MaxCached: 10, PullBatch: 4})
+		must(t, p.Assign(t.Context(), queueOf))
+		time.Sleep(5 * time.Second)
+		v, ok := p.box.lanes()[0].view(t.Context())
+		if !ok || v.state.Cached < 10 || v.state.Cached > 10+4 {
+			t.Errorf("%d messages read ahead, want 10 and at most one pull more", v.state.Cached)
+		}
+		wantBodies(t, pollN(t, p, 100), bodies("k0", 0, 100))
+	})
+}
+
+// A restart of the broker takes nothing from a reader: it goes on where it was,
+// under its lease.
+func TestPullOverARestart(t *testing.T) {
+	inRealBubble(t, 1, func(t *testing.T, r *realCluster) {
+		prod := newProducer(t, r.client("p"), ProducerConfig{})
+		fill(t, prod, 1, 0, 10)
+		p := newPull(t, r.client("c"), PullConsumerConfig{AutoCommit: -1})
+		must(t, p.Assign(t.Context(), queueOf))
+		wantBodies(t, pollN(t, p, 4), bodies("k0", 0, 4))
+		r.stopBroker()
+		time.Sleep(time.Second)
+		r.startBroker()
+		wantBodies(t, pollN(t, p, 6), bodies("k0", 4, 10))
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		must(t, p.Commit(ctx))
+		wantCommitted(t, p, queueOf, 10)
+	})
+}
+
+// An operator's reset is told to the reader, which goes on there.
+func TestPullReset(t *testing.T) {
+	inRealBubble(t, 1, func(t *testing.T, r *realCluster) {
+		prod := newProducer(t, r.client("p"), ProducerConfig{})
+		fill(t, prod, 1, 0, 10)
+		p := newPull(t, r.client("c"), PullConsumerConfig{})
+		must(t, p.Assign(t.Context(), queueOf))
+		wantBodies(t, pollN(t, p, 10), bodies("k0", 0, 10))
+		must(t, p.Commit(t.Context()))
+		b, err := p.broker(queueOf)
+		must(t, err)
+		must(t, b.reset(t.Context(), "g", queueOf, 3))
+		time.Sleep(time.Second)
+		if _, err := p.Poll(t.Context(), 10); !errors.Is(err, ErrLeaseLost) {
+			t.Fatalf("poll after a reset: %v", err)
+		}
+		wantBodies(t, pollN(t, p, 7), bodies("k0", 3, 10))
+	})
+}

@@ -123,10 +123,10 @@ func (b *broker) leave(group string, done func(error)) {
 
 // sendBack asks the broker to put r into the group's retry topic, or with
 // toDeadLetters into its dead-letter topic.
-func (b *broker) sendBack(ctx context.Context, m *member, r *storedMessage, level, most int32, letter letterOf) error {
+func (b *broker) sendBack(ctx context.Context, m *member, r *storedMessage, level int32, most header.Opt[int32], letter letterOf) error {
 	h := &header.ConsumerSendMsgBack{
 		Offset: r.PhysicalOffset, Group: m.cfg.Group, DelayLevel: level, OriginMsgID: r.ID(),
-		OriginTopic: r.Topic, MaxReconsumeTimes: header.Some(most), BrokerName: b.name,
+		OriginTopic: r.Topic, MaxReconsumeTimes: most, BrokerName: b.name,
 	}
 	cmd := wire.NewRequest(wire.ReqConsumerSendMsgBack, h, nil)
 	letter.Encode(&cmd.Ext)

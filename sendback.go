@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/orderlymq/orderly/internal/order"
+	"github.com/orderlymq/orderly/internal/wire/header"
 )
 
 const sendBackRetry = 5 * time.Second
@@ -54,16 +55,17 @@ func (m *member) sendBack(b *broker, r *storedMessage, level int32, letter lette
 }
 
 // retries is how often a message goes to the retry topic before it becomes a
-// dead letter. Its first attempt needs none.
-func (m *member) retries(b *broker) int32 {
+// dead letter; its first attempt needs none. Unset: what the broker has of the
+// group (retryMaxTimes), 16 unless it was changed.
+func (m *member) retries(b *broker) header.Opt[int32] {
 	policy := b.policy(m.cfg.Group)
 	switch {
 	case policy.MaxAttempts > 0 && policy.Poison == "dead-letter":
-		return int32(policy.MaxAttempts) - 1
+		return header.Some(int32(policy.MaxAttempts) - 1)
 	case m.cfg.MaxAttempts > 0:
-		return int32(m.cfg.MaxAttempts) - 1
+		return header.Some(int32(m.cfg.MaxAttempts) - 1)
 	}
-	return 16
+	return header.Opt[int32]{}
 }
 
 // call is one hand-out with a handler. Whoever says first what it came to
