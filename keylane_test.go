@@ -171,3 +171,50 @@ func TestBatchIsSplitBeforeAnythingIsCounted(t *testing.T) {
 		})
 	}
 }
+
+// TestFullWindowIsListed: behind a stuck key a queue is read on up to the bound,
+// with no more messages in memory than configured; then the wait names the key.
+func TestFullWindowIsListed(t *testing.T) {
+	const messages, atMost = 5000, 4096 + 32 // a pull is taken in whole
+	inRealBubble(t, 1, func(t *testing.T, r *realCluster) {
+		a := r.admin()
+		p := newProducer(t, r.client("p"), ProducerConfig{})
+		batch := make([]*Message, 500)
+		for i := range messages {
+			batch[i%500] = &Message{Topic: "t", OrderingKey: "stuck", Body: fmt.Append(nil, i)}
+			if i%500 == 499 {
+				_, err := p.SendBatch(t.Context(), batch)
+				must(t, err)
+			}
+		}
+		put(t, p, "other", "1")
+		var mended atomic.Bool
+		var next, other atomic.Int64
+		cons := consume(t, r.client("c"), ConsumerConfig{Order: ByKey, MaxCached: 100}, func(_ context.Context, m *Message) error {
+			switch {
+			case m.OrderingKey == "other":
+				other.Add(1)
+			case !mended.Load():
+				return RetryAfter(10*time.Second, errors.New("not yet"))
+			case string(m.Body) != fmt.Sprint(next.Add(1)-1):
+				t.Errorf("message %s, want %d", m.Body, next.Load()-1)
+			}
+			return nil
+		})
+		time.Sleep(30 * time.Second)
+		list, err := a.Blocked(t.Context(), "g")
+		must(t, err)
+		if b := find(t, list, "window full behind this message"); b.Key != "stuck" || b.Offset != 0 || b.Behind < 4000 || b.Behind > atMost {
+			t.Errorf("listed: %+v", b)
+		}
+		if other.Load() != 0 {
+			t.Error("a message beyond the bound was handled")
+		}
+		mended.Store(true)
+		time.Sleep(time.Minute)
+		must(t, cons.end())
+		if next.Load() != messages || other.Load() != 1 {
+			t.Errorf("handled %d and %d", next.Load(), other.Load())
+		}
+	})
+}
