@@ -44,6 +44,9 @@ func (m *member) balance(ctx context.Context) {
 			wait = balanceRetry
 		default:
 			fails = 0
+			if share.noRetries && m.gaveBack.Load() {
+				wait = balanceRetry // the broker has just made the topic
+			}
 			m.do(func() { m.assign(share) })
 		}
 		timer.Reset(wait)
@@ -63,6 +66,8 @@ func stubborn(fails int) slog.Level {
 type assignment struct {
 	queues  []Queue
 	unknown []string // brokers that did not say; of their queues the old share stays
+
+	noRetries bool // the group's retry topic is not there, or not known yet
 }
 
 // assignment is the member's share as it should be now.
@@ -71,7 +76,8 @@ func (m *member) assignment(ctx context.Context) (assignment, error) {
 	for _, topic := range m.topics() {
 		r, err := m.c.routes.get(ctx, topic)
 		if isRetryTopic(topic) && (err != nil || r.pretend) {
-			continue // the broker makes the retry topic; it is looked for again
+			all.noRetries = true // the broker makes the retry topic; it is looked for again
+			continue
 		}
 		if err != nil {
 			return all, err

@@ -59,7 +59,8 @@ type member struct {
 	rates   rates
 	rescues atomic.Int64 // by the watchdog
 
-	ending atomic.Bool // close was asked for
+	gaveBack atomic.Bool // a message was sent back: the retry topic is there
+	ending   atomic.Bool // close was asked for
 }
 
 // locks reports whether the member's queues are locked at the broker.

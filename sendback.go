@@ -28,6 +28,9 @@ func (m *member) sentBack(l *lane, entries []order.Entry, o outcome) outcome {
 			return outcome{verdict: order.Retry, done: o.done + i, delay: sendBackRetry, err: o.err}
 		}
 	}
+	if m.gaveBack.CompareAndSwap(false, true) {
+		m.rebalance()
+	}
 	l.log.Warn("handler failed; the message comes again through the retry topic", "offset", entries[o.done].Offset, "err", o.err)
 	return outcome{verdict: order.Success}
 }
