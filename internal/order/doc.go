@@ -43,6 +43,10 @@
 // an event that may be lost. Its strands are the units of order: the queue, or
 // each key. progress and window say what is unfinished.
 //
+// Pipe stands apart, on the side of the producer: it carries the messages of one
+// producer to one broker, in call order and without repeats. Its invariants are
+// in its comment, and TestPipeModel checks them.
+//
 // # States
 //
 // A queue in Leases is free, leased, or leaving (its stock holder has unlocked
