@@ -17,8 +17,8 @@ const (
 	lastRetry  = time.Second
 )
 
-// attempts sends outs, which go to one queue, again and again. A message with
-// a place waits for its broker; one without goes elsewhere after a failure.
+// attempts sends outs, which may go to any queue, again and again, elsewhere
+// after a failure.
 func (p *Producer) attempts(j *job, outs []*outgoing) ([]Receipt, *DeliveryError) {
 	ctx, cancel := context.WithDeadlineCause(p.ctx, j.deadline, errDeliveryTimeout)
 	defer cancel()
@@ -36,7 +36,7 @@ func (p *Producer) attempts(j *job, outs []*outgoing) ([]Receipt, *DeliveryError
 		}
 		failure.MayBeStored = failure.MayBeStored || mayBeStored(err)
 		failure.Err = err
-		if !retryable(err) && !(outs[0].queue == (Queue{}) && elsewhere(err) && failure.Attempts < elsewhereTries) {
+		if !retryable(err) && !(elsewhere(err) && failure.Attempts < elsewhereTries) {
 			return nil, failure
 		}
 		p.c.log.Debug("send failed; trying again", "queue", q.String(), "attempt", failure.Attempts, "err", err)
@@ -66,9 +66,6 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // target is where the next attempt goes.
 func (p *Producer) target(ctx context.Context, o *outgoing, last string) (Queue, error) {
-	if o.queue != (Queue{}) {
-		return o.queue, nil
-	}
 	list, ordered, err := p.places.spread(ctx, o.m.Topic)
 	if err != nil {
 		return Queue{}, err

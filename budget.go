@@ -51,6 +51,18 @@ func (b *budget) take(ctx context.Context, count, size int) error {
 	}
 }
 
+// try is take for those who do not wait.
+func (b *budget) try(count, size int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := &ask{count: min(count, b.most.count), size: min(size, b.most.size)}
+	if len(b.queue) > 0 || !b.fits(a) {
+		return false
+	}
+	b.use(a)
+	return true
+}
+
 // leave takes a off the queue, or gives back what it was granted meanwhile.
 func (b *budget) leave(a *ask, err error) error {
 	b.mu.Lock()

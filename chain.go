@@ -12,78 +12,23 @@ import (
 
 var errTooManyStopped = errors.New("too many keys are stopped: resume some, or raise MaxStoppedKeys")
 
-// link names what a message is kept in order with: an ordering key of a topic,
-// or, for a message that a selector placed without a key, its queue.
+// link names an ordering key of a topic.
 type link struct {
 	topic string
 	key   string
-	queue Queue
 }
 
 func (l link) keyed() bool { return l.key != "" }
 
-// turn is one waiting or running send of a producer.
-type turn struct {
-	links []link // without repeats
-	ahead int    // chains in which another turn stands before this one
-	start func() // runs when the turn has come; must not block
-}
-
-// chains lets turns that share a link run one after the other, in the order
-// in which they were added; others run as they come. A turn with several links
-// (a batch) waits for the head of each, which cannot lock up because every
-// turn is added to all its chains at one moment.
-//
-// It also holds the stopped keys: a turn that meets one fails in its place.
+// chains holds the stopped keys of a producer: their sends fail.
 type chains struct {
 	mu      sync.Mutex
-	waiting map[link][]*turn
 	stopped map[link]StoppedKey
 	limit   int // of stopped
 }
 
 func newChains(limit int) *chains {
-	return &chains{waiting: map[link][]*turn{}, stopped: map[link]StoppedKey{}, limit: limit}
-}
-
-// add appends t to its chains and starts it if nothing stands before it.
-func (c *chains) add(t *turn) {
-	c.mu.Lock()
-	for _, l := range t.links {
-		if len(c.waiting[l]) > 0 {
-			t.ahead++
-		}
-		c.waiting[l] = append(c.waiting[l], t)
-	}
-	ready := t.ahead == 0
-	c.mu.Unlock()
-	if ready {
-		t.start()
-	}
-}
-
-// finish takes t, which has run, off its chains and starts the turns whose way
-// is free now. What t's failure stops must be halted before.
-func (c *chains) finish(t *turn) {
-	var ready []*turn
-	c.mu.Lock()
-	for _, l := range t.links {
-		rest := c.waiting[l][1:]
-		if len(rest) == 0 {
-			delete(c.waiting, l)
-			continue
-		}
-		c.waiting[l] = rest
-		if next := rest[0]; next.ahead > 0 {
-			if next.ahead--; next.ahead == 0 {
-				ready = append(ready, next)
-			}
-		}
-	}
-	c.mu.Unlock()
-	for _, next := range ready {
-		next.start()
-	}
+	return &chains{stopped: map[link]StoppedKey{}, limit: limit}
 }
 
 // halt stops a key. The first failure is the one worth knowing. What has no

@@ -71,6 +71,11 @@ const (
 type ProducerConfig struct {
 	// Group is the producer group. Default "orderly-producer".
 	Group string
+	// Name is this producer's name for a broker that numbers producers, if it
+	// has one that outlives the process: a producer that starts with a name
+	// fences the one that had it before, whose sends end with
+	// ErrProducerFenced. Default: one that nobody else has.
+	Name string
 	// Selector places messages that have no Selector of their own. Nil: by
 	// ordering key, and without a key round robin over healthy brokers.
 	Selector QueueSelector
@@ -99,6 +104,13 @@ type ProducerConfig struct {
 	MaxPending int
 	// MaxPendingBytes bounds their bodies. Default 64 MiB.
 	MaxPendingBytes int
+	// FailFast makes a send for which there is no room fail with
+	// ErrProducerFull instead of waiting. It stops no key: nothing was taken.
+	FailFast bool
+	// TailLost is told once when a broker that is not synced before it answers
+	// has lost acknowledged messages in a power cut, in a goroutine of its own.
+	// What was not acknowledged is sent again. Nil: only the log says so.
+	TailLost func(*TailLostError)
 	// MaxMessageSize is the largest body. Default and broker default 4 MiB.
 	MaxMessageSize int
 	// CompressAbove is the body size from which zlib is used. Default 4096;

@@ -37,6 +37,12 @@ var (
 	// ErrMemberNameInUse: another live member of the group has this
 	// ConsumerConfig.MemberName. Who it is stands in *MemberNameError.
 	ErrMemberNameInUse = errors.New("orderly: member name is in use")
+	// ErrProducerFull: with ProducerConfig.FailFast, there is no room for
+	// another message now. Nothing was taken.
+	ErrProducerFull = errors.New("orderly: too much is pending")
+	// ErrProducerFenced: another producer has started with this one's
+	// ProducerConfig.Name. This one never sends again.
+	ErrProducerFenced = errors.New("orderly: another producer has this one's name")
 	// ErrNotAssigned: the pull consumer does not have the queue.
 	ErrNotAssigned = errors.New("orderly: queue is not assigned")
 )

@@ -34,7 +34,8 @@ type fakeCluster struct {
 	net *memnet.Network
 
 	mu      sync.Mutex
-	conf    string // ordered-topic configuration of every topic
+	conf    string       // ordered-topic configuration of every topic
+	numbers *fakeNumbers // nil: a stock broker, which knows no producers
 	topics  map[string]int32
 	brokers map[string]*fakeBroker
 	// hook sees each request to a broker; true: the hook has answered it, or
@@ -179,9 +180,15 @@ func (b *fakeBroker) answer(c *transport.Conn, req *wire.Command) *wire.Command 
 	resp := wire.NewResponse(req, wire.Success, "")
 	switch req.Code {
 	case wire.ReqHeartBeat:
+		if !b.cluster.numbers.claim(req, resp) {
+			return resp
+		}
 		var data body.HeartbeatData
 		_ = data.Decode(req.Body)
 		before := b.members[c]
+		if len(data.Consumers) == 0 {
+			data.Consumers = before.Consumers // a heartbeat takes no group away
+		}
 		b.members[c] = data
 		if len(before.Consumers) != len(data.Consumers) {
 			go b.notify(data)
@@ -261,6 +268,10 @@ func (b *fakeBroker) send(req, resp *wire.Command) *wire.Command {
 	}
 	k := key(h.Topic, "/", h.QueueID)
 	first := int64(len(b.logs[k]))
+	if at, done := b.cluster.numbers.admit(req, resp, &h, len(ms), first); done {
+		(&header.SendMessageResponse{MsgID: "00", QueueID: h.QueueID, QueueOffset: at}).Encode(&resp.Ext)
+		return resp
+	}
 	for _, m := range ms {
 		b.logs[k] = append(b.logs[k], &msg.Message{
 			Topic: h.Topic, QueueID: h.QueueID, QueueOffset: int64(len(b.logs[k])), SysFlag: h.SysFlag, Properties: m.Properties,

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,12 +16,14 @@ type job struct {
 	ms       []*Message
 	batch    bool
 	oneway   bool
+	inline   bool // done is ours and never waits
 	size     int
 	out      []*outgoing
-	turn     turn
 	deadline time.Time
 	receipts []Receipt
 	errs     []error
+	left     atomic.Int32 // messages that are not settled
+	round    *round
 	done     func([]Receipt, error)
 }
 
@@ -33,33 +36,42 @@ func (p *Producer) submit(ctx context.Context, j *job, done func([]Receipt, erro
 		p.refuse(j, err)
 		return
 	}
-	if err := p.budget.take(ctx, len(j.ms), j.size); err != nil {
-		if !errors.Is(err, ErrClosed) {
-			err = fmt.Errorf("orderly: send to %s: no room for it: %w", j.ms[0].Topic, err)
-		}
-		p.refuse(j, err)
+	if p.cfg.FailFast && !p.budget.try(len(j.ms), j.size) {
+		p.refuse(j, fmt.Errorf("orderly: send to %s: %w", j.ms[0].Topic, ErrProducerFull))
 		return
 	}
-	if !p.accept() {
+	if !p.cfg.FailFast {
+		if err := p.budget.take(ctx, len(j.ms), j.size); err != nil {
+			if !errors.Is(err, ErrClosed) {
+				err = fmt.Errorf("orderly: send to %s: no room for it: %w", j.ms[0].Topic, err)
+			}
+			p.refuse(j, err)
+			return
+		}
+	}
+	if !p.accept(j) {
 		p.budget.give(len(j.ms), j.size)
 		p.refuse(j, ErrClosed)
 		return
 	}
 	j.deadline = time.Now().Add(p.cfg.DeliveryTimeout)
-	j.turn.start = func() { go p.run(j) }
-	p.chains.add(&j.turn)
+	j.left.Store(int32(len(j.ms)))
+	if loose := p.enqueue(j); len(loose) > 0 {
+		go p.run(j, loose) // ends before the send counts as settled
+	}
 }
 
-// prepare encodes the messages and finds out what each is kept in order with.
+// prepare encodes the messages and runs their selectors.
 func (p *Producer) prepare(ctx context.Context, j *job) error {
+	j.out = make([]*outgoing, 0, len(j.ms))
 	for i, m := range j.ms {
 		o, err := p.encode(m, j.batch)
 		if err != nil {
 			return fmt.Errorf("message %d: %w", i, err)
 		}
+		o.job, o.index = j, i
 		j.out = append(j.out, o)
 		j.size += len(o.body) + len(o.props)
-		l := keyLink(m)
 		if sel := p.selector(m); sel != nil {
 			queues, err := p.places.list(ctx, m.Topic)
 			if err != nil {
@@ -69,14 +81,6 @@ func (p *Producer) prepare(ctx context.Context, j *job) error {
 				return err
 			}
 			o.chosen = true
-			if !l.keyed() {
-				l = link{topic: m.Topic, queue: o.queue}
-			}
-		} else if !l.keyed() {
-			continue
-		}
-		if !slices.Contains(j.turn.links, l) {
-			j.turn.links = append(j.turn.links, l)
 		}
 	}
 	return nil
@@ -107,7 +111,7 @@ func choose(sel QueueSelector, queues []Queue, m *Message) (q Queue, err error) 
 func (p *Producer) refuse(j *job, err error) {
 	for i, m := range j.ms {
 		j.errs[i] = err
-		if m != nil && !errors.Is(err, ErrClosed) && p.cfg.OnFailure == StopKey {
+		if m != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrProducerFull) && p.cfg.OnFailure == StopKey {
 			p.chains.halt(keyLink(m), err)
 		}
 	}
@@ -125,108 +129,52 @@ func (p *Producer) report(j *job) {
 	j.done(j.receipts, nil)
 }
 
-// run is j's turn: it sends the messages, group by group in their order, and
-// lets the next ones of their keys go.
-func (p *Producer) run(j *job) {
-	defer p.sends.Done()
-	for _, g := range p.groups(j) {
-		if g = p.unbroken(j, g); len(g) > 0 {
-			p.deliver(j, g)
-		}
+// run sends the messages of j that need no order: those by index.
+func (p *Producer) run(j *job, loose []int) {
+	for _, g := range p.groups(j, loose) {
+		p.deliver(j, g)
+	}
+	p.finish(j, len(loose), func(j *job) {
+		p.report(j)
+		p.settled(j)
+	})
+}
+
+// finish notes that n messages of j are settled. After the last one j's caller
+// is told, through tell if that is the application's code.
+func (p *Producer) finish(j *job, n int, tell func(*job)) {
+	if j.left.Add(int32(-n)) > 0 {
+		return
 	}
 	p.budget.give(len(j.ms), j.size)
-	for l, err := range p.broken(j) {
-		p.chains.halt(l, err)
+	if !j.inline {
+		tell(j)
+		return
 	}
-	p.report(j) // may resume what was just stopped
-	p.chains.finish(&j.turn)
-}
-
-// broken is the first failure of each key in j, if failures stop keys.
-func (p *Producer) broken(j *job) map[link]error {
-	if p.cfg.OnFailure != StopKey {
-		return nil
-	}
-	failed := map[link]error{}
-	for i, err := range j.errs {
-		if l := keyLink(j.ms[i]); err != nil && l.keyed() && failed[l] == nil && !errors.Is(err, ErrKeyStopped) {
-			failed[l] = err
-		}
-	}
-	return failed
-}
-
-// unbroken leaves out of a group the messages whose key has failed in a group
-// before it: they must not overtake.
-func (p *Producer) unbroken(j *job, group []int) []int {
-	failed := p.broken(j)
-	if len(failed) == 0 {
-		return group
-	}
-	return slices.DeleteFunc(group, func(i int) bool {
-		m := j.ms[i]
-		if cause := failed[keyLink(m)]; cause != nil {
-			j.errs[i] = &KeyStoppedError{Topic: m.Topic, OrderingKey: m.OrderingKey, Cause: cause}
-			return true
-		}
-		return false
-	})
+	p.report(j)
+	p.settled(j)
 }
 
 // maxBatchBody is the largest batch request; brokers take 4 MiB.
 const maxBatchBody = 4<<20 - 64<<10
 
-// groups puts the messages of j, by index, into requests: one for each queue,
-// more if they are too large for one. A message whose key is stopped, or that
-// cannot be placed, has its error and is in no group.
-func (p *Producer) groups(j *job) [][]int {
+// groups puts messages of j that may go anywhere, by index, into requests: one,
+// or more if they are too large for one.
+func (p *Producer) groups(j *job, loose []int) [][]int {
 	var groups [][]int
-	var sizes []int
-	type target struct {
-		queue  Queue // none: a message that may go anywhere
-		chosen bool
-	}
-	last := map[target]int{} // -> its latest group
-	for i, o := range j.out {
-		if err := p.place(j, o); err != nil {
-			j.errs[i] = err
-			continue
+	size := maxBatchBody
+	for _, i := range loose {
+		o := j.out[i]
+		n := len(o.body) + len(o.props) + msgOverhead
+		if size += n; size > maxBatchBody {
+			groups, size = append(groups, nil), n
 		}
-		size := len(o.body) + len(o.props) + msgOverhead
-		to := target{o.queue, o.chosen}
-		g, ok := last[to]
-		if !ok || sizes[g]+size > maxBatchBody {
-			g = len(groups)
-			last[to] = g
-			groups, sizes = append(groups, nil), append(sizes, 0)
-		}
-		groups[g] = append(groups[g], i)
-		sizes[g] += size
+		groups[len(groups)-1] = append(groups[len(groups)-1], i)
 	}
 	return groups
 }
 
 const msgOverhead = 32
-
-// place finds the queue of a message that has a key. It waits for a route for
-// as long as the message may live. Others are placed at each attempt anew.
-func (p *Producer) place(j *job, o *outgoing) error {
-	l := keyLink(o.m)
-	if err := p.chains.check(l); err != nil {
-		return err
-	}
-	if o.chosen || !l.keyed() {
-		return nil
-	}
-	ctx, cancel := context.WithDeadline(p.ctx, j.deadline)
-	defer cancel()
-	q, epoch, err := p.places.ofKey(ctx, o.m.Topic, o.m.OrderingKey)
-	if err != nil {
-		return &DeliveryError{Topic: o.m.Topic, OrderingKey: o.m.OrderingKey, Err: err}
-	}
-	o.queue, o.laneEpoch = q, epoch
-	return nil
-}
 
 // deliver sends one group until it is stored, refused for good, or too old.
 func (p *Producer) deliver(j *job, group []int) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/orderlymq/orderly/internal/msg"
+	"github.com/orderlymq/orderly/internal/order"
 )
 
 // outgoing is a message on its way out: checked, encoded, perhaps placed.
@@ -22,6 +23,10 @@ type outgoing struct {
 	chosen  bool  // by a selector
 
 	laneEpoch uint64 // of the lane map that gave queue
+
+	job    *job
+	index  int // in job
+	parcel order.Parcel
 }
 
 // keyLink is the link of a keyed message.

@@ -68,6 +68,28 @@ func (p *places) pin(topic string, r *topicRoute) ([]Queue, error) {
 	return queues, nil
 }
 
+// known tells whether keys of the topic can be placed without waiting.
+func (p *places) known(topic string) bool {
+	queues := p.cfg.Queues[topic]
+	if len(queues) == 0 {
+		r := p.c.routes.known(topic)
+		if r == nil {
+			return false
+		}
+		var err error
+		if queues, err = p.pin(topic, r); err != nil {
+			return false
+		}
+	}
+	if p.cfg.Lane != LaneOfTopic {
+		return true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.lanes[laneKey{topic, len(queues)}]
+	return ok
+}
+
 // ofKey is the queue of an ordering key, and the epoch of the lane map that says
 // so. It waits for a route until ctx ends.
 func (p *places) ofKey(ctx context.Context, topic, key string) (Queue, uint64, error) {

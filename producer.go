@@ -15,8 +15,11 @@ import (
 // "call order" below is the order in which calls of one key were made, so
 // order between goroutines is the caller's business.
 //
-// Of each key one message is under way at a time; what follows waits in the
-// client. That is what makes retries safe: nothing can overtake them.
+// Messages that have a key or a selector go through one pipeline per queue,
+// which keeps their order: those that wait anyway share a request. A broker of
+// ours that numbers producers has up to 8 requests of a queue under way, stores
+// each message once and in its place whatever is repeated. Towards another one
+// request of a queue is under way at a time: nothing can overtake a retry.
 type Producer struct {
 	c      *Client
 	cfg    ProducerConfig
@@ -31,7 +34,13 @@ type Producer struct {
 
 	mu     sync.Mutex
 	closed bool
+	rounds []*round       // those that are not over; the last one takes sends
 	sends  sync.WaitGroup // accepted and not settled; Add only under mu and not closed
+
+	line      sync.Mutex
+	pipelines map[string]*pipeline   // by broker name
+	unplaced  map[string][]*outgoing // by topic, while its queues are not known
+	wg        sync.WaitGroup         // goroutines; they end when ctx has ended
 }
 
 // NewProducer starts a producer. Close it, or the client.
@@ -46,7 +55,9 @@ func (c *Client) NewProducer(cfg ProducerConfig) (*Producer, error) {
 		budget: newBudget(cfg.MaxPending, cfg.MaxPendingBytes),
 		health: newHealth(),
 		places: newPlaces(c, cfg),
+		rounds: []*round{newRound()}, pipelines: map[string]*pipeline{}, unplaced: map[string][]*outgoing{},
 	}
+	p.cfg.Name = or(cfg.Name, c.id+"/"+c.ids.Next())
 	p.ctx, p.cancel = context.WithCancelCause(c.ctx)
 	if err := c.addProducer(p); err != nil {
 		p.cancel(err)
@@ -56,38 +67,48 @@ func (c *Client) NewProducer(cfg ProducerConfig) (*Producer, error) {
 	return p, nil
 }
 
-// Send stores m and says where. If ctx ends first it returns ctx's error while
-// the send goes on until DeliveryTimeout, in its place in the key's order.
+// Send stores m and says where. If ctx ends first it returns an *UnderWayError,
+// which is also ctx's error, while the send goes on until DeliveryTimeout, in its
+// place in the key's order.
 func (p *Producer) Send(ctx context.Context, m *Message) (Receipt, error) {
-	var r Receipt
-	result := make(chan error, 1)
-	p.SendAsync(ctx, m, func(receipt Receipt, err error) {
-		r = receipt
-		result <- err
+	u := &UnderWayError{done: make(chan struct{})}
+	if m != nil {
+		u.Topic, u.OrderingKey = m.Topic, m.OrderingKey
+	}
+	p.submit(ctx, &job{ms: []*Message{m}, inline: true}, func(receipts []Receipt, err error) {
+		u.receipt, u.err = receipts[0], unbatched(err)
+		close(u.done)
 	})
 	select {
-	case err := <-result:
-		return r, err
+	case <-u.done:
+		return u.receipt, u.err
 	case <-ctx.Done():
-		return Receipt{}, fmt.Errorf("orderly: send to %s: the send goes on without its caller: %w", m.Topic, context.Cause(ctx))
+		u.Cause = context.Cause(ctx)
+		return Receipt{}, u
 	}
+}
+
+// unbatched is the error of the only message.
+func unbatched(err error) error {
+	if batch, ok := errors.AsType[*BatchError](err); ok {
+		return batch.Errs[0]
+	}
+	return err
 }
 
 // SendAsync takes m in call order and returns; done (which may be nil) runs
 // once: on another goroutine when m is stored or given up, or before SendAsync
-// returns if m is refused at once. The key's next message waits for done to
-// return; it must not close the producer. SendAsync waits for room when too
-// much is pending, at most until ctx ends. m must not be changed before done
-// runs.
+// returns if m is refused at once. Callbacks of a queue run one after the other,
+// in order: one that takes long holds up the next ones, not the sending. It must
+// neither close nor flush the producer. SendAsync waits for room when too much
+// is pending, at most until ctx ends; with FailFast it fails with
+// ErrProducerFull. m must not be changed before done runs.
 func (p *Producer) SendAsync(ctx context.Context, m *Message, done func(Receipt, error)) {
 	if done == nil {
 		done = func(Receipt, error) {}
 	}
 	p.submit(ctx, &job{ms: []*Message{m}}, func(receipts []Receipt, err error) {
-		if batch, ok := errors.AsType[*BatchError](err); ok {
-			err = batch.Errs[0]
-		}
-		done(receipts[0], err)
+		done(receipts[0], unbatched(err))
 	})
 }
 
@@ -96,20 +117,17 @@ func (p *Producer) SendAsync(ctx context.Context, m *Message, done func(Receipt,
 // kept against the calls before it, no more.
 func (p *Producer) SendOneway(ctx context.Context, m *Message) error {
 	result := make(chan error, 1)
-	p.submit(ctx, &job{ms: []*Message{m}, oneway: true}, func(_ []Receipt, err error) { result <- err })
+	p.submit(ctx, &job{ms: []*Message{m}, oneway: true, inline: true}, func(_ []Receipt, err error) { result <- err })
 	select {
 	case err := <-result:
-		if batch, ok := errors.AsType[*BatchError](err); ok {
-			err = batch.Errs[0]
-		}
-		return err
+		return unbatched(err)
 	case <-ctx.Done():
 		return fmt.Errorf("orderly: send to %s: the send goes on without its caller: %w", m.Topic, context.Cause(ctx))
 	}
 }
 
-// SendBatch stores messages of one topic with one request per queue. Messages
-// of one key keep their order. On failure the error is a *BatchError and the
+// SendBatch stores messages of one topic. Messages of one key keep their order,
+// with those of earlier and later calls too, and share requests. On failure the error is a *BatchError and the
 // receipts of the stored messages are there.
 func (p *Producer) SendBatch(ctx context.Context, ms []*Message) ([]Receipt, error) {
 	if len(ms) == 0 {
@@ -122,7 +140,7 @@ func (p *Producer) SendBatch(ctx context.Context, ms []*Message) ([]Receipt, err
 	}
 	var receipts []Receipt
 	result := make(chan error, 1)
-	p.submit(ctx, &job{ms: ms, batch: true}, func(rs []Receipt, err error) {
+	p.submit(ctx, &job{ms: ms, batch: true, inline: true}, func(rs []Receipt, err error) {
 		receipts = rs
 		result <- err
 	})
@@ -136,7 +154,13 @@ func (p *Producer) SendBatch(ctx context.Context, ms []*Message) ([]Receipt, err
 
 // Resume lets a stopped key go on. It reports whether the key was stopped.
 func (p *Producer) Resume(topic, key string) bool {
-	return p.chains.resume(link{topic: topic, key: key})
+	p.line.Lock()
+	defer p.line.Unlock()
+	was := p.chains.resume(link{topic: topic, key: key})
+	for _, l := range p.pipelines {
+		l.inbox.post(pipeEvent{kind: pipeResume, key: parcelKey(topic, key)})
+	}
+	return was
 }
 
 // StoppedKey is a key that a failed message stopped.
@@ -170,17 +194,7 @@ func (p *Producer) Close(ctx context.Context) error {
 	}
 	p.cancel(ErrClosed)
 	<-settled
+	p.wg.Wait()
 	p.c.dropProducer(p)
 	return err
-}
-
-// accept counts one more send, unless the producer is closed.
-func (p *Producer) accept() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return false
-	}
-	p.sends.Add(1)
-	return true
 }

@@ -85,6 +85,16 @@ func (r *routes) get(ctx context.Context, topic string) (*topicRoute, error) {
 	return r.refresh(ctx, topic)
 }
 
+// known is the route of a topic, or nil if it has to be asked for.
+func (r *routes) known(topic string) *topicRoute {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.topics[topic]; e != nil {
+		return e.now
+	}
+	return nil
+}
+
 // refresh asks for the route of a topic. Callers that come while the question
 // is under way share its answer.
 func (r *routes) refresh(ctx context.Context, topic string) (*topicRoute, error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/orderlymq/orderly/internal/msg"
+	"github.com/orderlymq/orderly/internal/order"
 	"github.com/orderlymq/orderly/internal/route"
 	"github.com/orderlymq/orderly/internal/transport"
 	"github.com/orderlymq/orderly/internal/wire"
@@ -79,25 +80,48 @@ func sendStatus(code int32) (SendStatus, bool) {
 	return 0, false
 }
 
+// sendCommand is the request of messages that need no order.
 func (p *Producer) sendCommand(j *job, q Queue, outs []*outgoing) (*wire.Command, error) {
-	first := outs[0]
+	if !j.batch {
+		return p.command(q, outs[0], nil), nil
+	}
+	content, err := batchBody(outs)
+	if err != nil {
+		return nil, err
+	}
+	return p.command(q, outs[0], content), nil
+}
+
+// frameCommand is the request that carries f: a message, or a batch. The body
+// of a batch is made once; a retry repeats it.
+func (p *Producer) frameCommand(f *order.Frame, fo *frameOf) (*wire.Command, error) {
+	if len(fo.outs) > 1 && fo.body == nil {
+		var err error
+		if fo.body, err = batchBody(fo.outs); err != nil {
+			return nil, err
+		}
+	}
+	cmd := p.command(fo.q, fo.outs[0], fo.body)
+	header.Numbers{Producer: f.Producer, Epoch: f.Epoch, First: f.First}.Encode(&cmd.Ext)
+	return cmd, nil
+}
+
+// command is a request with one message, or with a batch of which it is the
+// first.
+func (p *Producer) command(q Queue, first *outgoing, batch []byte) *wire.Command {
 	h := &header.SendMessageV2{SendMessage: header.SendMessage{
 		ProducerGroup: p.cfg.Group, Topic: first.m.Topic, DefaultTopic: msg.TopicAutoCreate, DefaultTopicQueueNums: autoQueues,
 		QueueID: int32(q.ID), SysFlag: first.sysFlag, BornTimestamp: first.born, Properties: first.props,
-		Batch: j.batch, BrokerName: q.Broker,
+		Batch: batch != nil, BrokerName: q.Broker,
 	}}
 	code, content := wire.ReqSendMessageV2, first.body
-	if j.batch {
-		code = wire.ReqSendBatchMessage
-		var err error
-		if content, err = batchBody(outs); err != nil {
-			return nil, err
-		}
+	if batch != nil {
+		code, content = wire.ReqSendBatchMessage, batch
 		h.Properties = ""
 	}
 	cmd := wire.NewRequest(code, h, content)
 	p.laneOf(first).Encode(&cmd.Ext)
-	return cmd, nil
+	return cmd
 }
 
 // laneOf tells a broker of ours how the queue was chosen.
