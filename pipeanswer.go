@@ -185,7 +185,7 @@ func (l *pipeline) granted(now order.Time, e *pipeEvent) {
 		l.core.ClaimFailed(now)
 	default:
 		if e.grant.Producer == 0 {
-			l.p.c.log.Warn("the broker knows no producer numbers: one request at a time is under way in a queue, and a retry may store a message twice",
+			l.p.c.log.Info("the broker knows no producer numbers: one request at a time is under way in a queue, and a retry may store a message twice",
 				"broker", l.broker, "producer", l.p.cfg.Name)
 		}
 		l.acts = l.core.Granted(e.grant, l.acts)
