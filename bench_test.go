@@ -129,3 +129,35 @@ func benchFilled(b *testing.B) *Client {
 	}
 	return c
 }
+
+// BenchmarkSendAsync sends keyed messages without waiting for each other: 64 keys
+// on one topic.
+func BenchmarkSendAsync(b *testing.B) {
+	for _, async := range []bool{true, false} {
+		b.Run(fmt.Sprint("async-disk-", async), func(b *testing.B) {
+			c := benchClient(b, async)
+			p, err := c.NewProducer(ProducerConfig{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			body := make([]byte, 1024)
+			keys := make([]string, 64)
+			for i := range keys {
+				keys[i] = fmt.Sprint("key-", i)
+			}
+			var wg sync.WaitGroup
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				wg.Add(1)
+				p.SendAsync(b.Context(), &Message{Topic: "bench", OrderingKey: keys[i%64], Body: body}, func(_ Receipt, err error) {
+					if err != nil {
+						b.Error(err)
+					}
+					wg.Done()
+				})
+			}
+			wg.Wait()
+		})
+	}
+}

@@ -327,3 +327,25 @@ func ExampleClient_NewPullConsumer() {
 	// a-1 paid
 	// a-1 closed
 }
+
+// Asynchronous sends of a key are stored in the order of the calls; Flush waits
+// for all of them.
+func ExampleProducer_Flush() {
+	client, stop := startServer()
+	defer stop()
+	producer, err := client.NewProducer(orderly.ProducerConfig{})
+	check(err)
+	ctx := context.Background()
+	for _, event := range []string{"opened", "paid", "closed"} {
+		m := &orderly.Message{Topic: "accounts", OrderingKey: "a-1", Body: []byte(event)}
+		producer.SendAsync(ctx, m, func(r orderly.Receipt, err error) {
+			check(err)
+			fmt.Println(event, "is at", r.Offset)
+		})
+	}
+	check(producer.Flush(ctx))
+	// Output:
+	// opened is at 0
+	// paid is at 1
+	// closed is at 2
+}
