@@ -17,12 +17,22 @@ type Append struct {
 	// error the messages are durable as the mode says, and readable. It must not
 	// block.
 	Done func(*Append, error)
+	// Turn, if not nil, is called by the writer before it writes the append, in
+	// log order: everything taken before is in the log by then, or refused.
+	// offset is the place that its first message will have in its queue. After
+	// an error the append is not written; Done gets the error once everything
+	// before it is complete. Turn must not block. An append with a Turn may have
+	// no messages: it is a mark in the stream of appends.
+	Turn func(a *Append, offset int64) error
+	// Numbers are stored with the messages and found again by a recovery.
+	Numbers Numbers
 	// Arg is the caller's own, to make a Done function without a closure.
 	Arg any
 
 	prep  []prep
 	prep1 [1]prep // backs prep for a single message
 	size  int
+	out   error // what Turn said
 }
 
 // prep is what is worked out about a message in the caller's goroutine.

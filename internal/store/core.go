@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,6 +67,7 @@ type batch struct {
 	bytes    int64 // of the appends, for the intake
 	segs     []*active
 	end      syncMark
+	after    int64 // where the log ended when the batch was made
 	stamp    int64
 	last     frameRef // the batch's frame
 	retire   *active  // a segment that is full: its files can be closed once synced
@@ -139,6 +141,9 @@ func (c *core) append(ctx context.Context, a *Append) error {
 	if err := c.prepare(a); err != nil {
 		return err
 	}
+	if len(a.Msgs) == 0 {
+		return c.in.put(ctx, a) // it needs no room
+	}
 	if c.diskLow.Load() {
 		return ErrDiskFull
 	}
@@ -150,6 +155,10 @@ func (c *core) append(ctx context.Context, a *Append) error {
 
 // prepare works out what can be worked out before the writer's turn.
 func (c *core) prepare(a *Append) error {
+	if len(a.Msgs) == 0 && a.Turn != nil {
+		a.prep, a.size = nil, 0
+		return nil
+	}
 	if len(a.Msgs) == 0 {
 		return fmt.Errorf("append without messages: %w", ErrInvalid)
 	}
@@ -266,7 +275,7 @@ func (c *core) runCompleter() {
 		}
 		for _, a := range b.appends {
 			if a.Done != nil {
-				a.Done(a, b.err)
+				a.Done(a, cmp.Or(b.err, a.out))
 			}
 		}
 		if b.err == nil && c.o.OnCommit != nil && len(b.told) > 0 {

@@ -45,10 +45,13 @@ func formatExamples(t *testing.T) map[string][]byte {
 		"commitlog.md record": record,
 		"commitlog.md blank":  msg.AppendBlank(nil, 1024),
 		"commitlog.md frame":  fr,
-		"queueindex.md run":   run.bytes(),
-		"keyindex.md run":     encodeKeyRun(4096, end, last, appendKeys(nil, record, 4096)),
-		"checkpoint.md slot":  slot,
-		"floors.md group":     appendFloorGroup(nil, []floorEntry{{floorNext, "T", 2, 6}, {floorDrop, "old", 0, 9}}),
+		"commitlog.md numbers": appendEntries(nil, []entry{{
+			Numbers: Numbers{Producer: 0xabcd, Epoch: 2, First: 7}, count: 1,
+		}}),
+		"queueindex.md run":  run.bytes(),
+		"keyindex.md run":    encodeKeyRun(4096, end, last, appendKeys(nil, record, 4096)),
+		"checkpoint.md slot": slot,
+		"floors.md group":    appendFloorGroup(nil, []floorEntry{{floorNext, "T", 2, 6}, {floorDrop, "old", 0, 9}}),
 	}
 }
 

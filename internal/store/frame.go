@@ -11,16 +11,17 @@ import (
 // and a check sum over its bytes. Frames stand behind their segment, in the same
 // file, in slots of slotSize bytes, in log order. Byte layout: docs/format/commitlog.md.
 type frame struct {
-	kind    frameKind
-	slots   uint16 // length in slots; slots after the first hold extra entries
-	start   int64  // physical offset of the first byte
-	length  uint32 // bytes covered by dataCRC
-	records uint32
-	stamp   int64 // store time of the records, ms
-	durable int64 // everything below was known synced when this was written
-	term    uint64
-	index   uint64
-	dataCRC uint32
+	kind     frameKind
+	slots    uint16 // length in slots; slots after the first hold entries, if numbered
+	numbered bool
+	start    int64  // physical offset of the first byte
+	length   uint32 // bytes covered by dataCRC
+	records  uint32
+	stamp    int64 // store time of the records, ms
+	durable  int64 // everything below was known synced when this was written
+	term     uint64
+	index    uint64
+	dataCRC  uint32
 }
 
 type frameKind uint8
@@ -34,6 +35,8 @@ const (
 const (
 	slotSize   = 64
 	frameMagic = 0x4f465231 // "OFR1"
+
+	flagNumbered = 1 // the slots after the first hold entries
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -44,12 +47,15 @@ func crcOf(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 // segment, though only its head is written and covered.
 func (f *frame) end() int64 { return f.start + int64(f.length) }
 
-// encode writes the frame, without extra entries, to b[:slotSize].
+// encode writes the frame, without entries, to b[:slotSize].
 func (f *frame) encode(b []byte) {
 	be := binary.BigEndian
 	be.PutUint32(b, frameMagic)
 	b[4] = byte(f.kind)
 	b[5] = 0
+	if f.numbered {
+		b[5] = flagNumbered
+	}
 	be.PutUint16(b[6:], f.slots)
 	be.PutUint64(b[8:], uint64(f.start))
 	be.PutUint32(b[16:], f.length)
@@ -81,6 +87,7 @@ func decodeFrame(b []byte) (f frame, ok bool) {
 		index:   be.Uint64(b[48:]),
 		dataCRC: be.Uint32(b[56:]),
 	}
+	f.numbered = b[5]&flagNumbered != 0
 	ok = f.kind >= frameBatch && f.kind <= frameHole && f.slots > 0 && f.start >= 0 && f.length > 0
 	return f, ok
 }

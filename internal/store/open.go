@@ -40,6 +40,10 @@ func openCore(ctx context.Context, o *Options, known int64, reread bool) (*core,
 		c.abandon()
 		return nil, err
 	}
+	if err := c.replay(ctx, w.pos); err != nil {
+		c.abandon()
+		return nil, err
+	}
 	c.start(w)
 	return c, nil
 }

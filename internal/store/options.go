@@ -53,6 +53,13 @@ type Options struct {
 	// readable and after their Done calls. It must not block, nor keep the slice.
 	OnCommit func([]Committed)
 
+	// NumbersFrom and OnNumbered are called by Open and Reopen before anything
+	// is appended: the first answers from which place of the log on the other is
+	// told of the numbered appends that are there, in log order. Nil: nobody
+	// wants to know.
+	NumbersFrom func() int64
+	OnNumbered  func(*Numbered)
+
 	// MaxQueued bounds the bytes of appends that are not complete, default 64 MiB.
 	MaxQueued int64
 	// MaxBatch bounds the bytes written at once, default 1 MiB. One append that

@@ -43,12 +43,12 @@ func (s *segmentReader) next() (bool, error) {
 	if !ok || f.start != r.end.pos {
 		return false, nil
 	}
-	good, err := s.intact(&f)
+	good, err := s.intact(&f, r.end.framePos)
 	if err != nil || !good {
 		return false, err
 	}
 	if r.reread {
-		if err := s.rewrite(&f, slot[:]); err != nil {
+		if err := s.rewrite(&f); err != nil {
 			return false, err
 		}
 	}
@@ -56,7 +56,12 @@ func (s *segmentReader) next() (bool, error) {
 	return true, nil
 }
 
-func (s *segmentReader) intact(f *frame) (bool, error) {
+// intact tells whether the frame, whose first slot is at pos, and its bytes are
+// what was written.
+func (s *segmentReader) intact(f *frame, pos int64) (bool, error) {
+	if _, ok, err := readEntries(s.frames, pos, f); err != nil || !ok {
+		return false, err
+	}
 	if f.kind == frameHole {
 		return f.end() <= s.g.end(), nil
 	}
@@ -75,7 +80,7 @@ func (s *segmentReader) pass(f *frame) {
 
 // rewrite makes the pages of a frame dirty again: after a failed sync the
 // kernel may believe them written although the disk never got them.
-func (s *segmentReader) rewrite(f *frame, slot []byte) error {
+func (s *segmentReader) rewrite(f *frame) error {
 	n := int64(f.length)
 	if f.kind == frameEnd {
 		n = blankHead
@@ -89,7 +94,11 @@ func (s *segmentReader) rewrite(f *frame, slot []byte) error {
 			return fmt.Errorf("write log: %w", err)
 		}
 	}
-	if _, err := s.frames.WriteAt(slot, s.r.end.framePos); err != nil {
+	slots := make([]byte, int(f.slots)*slotSize)
+	if _, err := s.frames.ReadAt(slots, s.r.end.framePos); err != nil {
+		return fmt.Errorf("read frame: %w", err)
+	}
+	if _, err := s.frames.WriteAt(slots, s.r.end.framePos); err != nil {
 		return fmt.Errorf("write frame: %w", err)
 	}
 	return nil
@@ -132,7 +141,7 @@ func (s *segmentReader) nextGood() (d *DamagedError, to, framePos int64, err err
 		if f.start == r.end.pos {
 			continue // the one that is broken
 		}
-		if ok, err := s.intact(f); err != nil {
+		if ok, err := s.intact(f, sc.from); err != nil {
 			return nil, 0, 0, err
 		} else if ok {
 			to, framePos = f.start, sc.from

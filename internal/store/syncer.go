@@ -47,9 +47,9 @@ func (c *core) more(group []*batch) []*batch {
 	return group
 }
 
-// fenceIfBehind fails a batch that no sync has covered.
+// fenceIfBehind fails a batch that no sync has covered, or what came before it.
 func (c *core) fenceIfBehind(b *batch) error {
-	if b.end.pos <= c.pos.synced.Load() {
+	if max(b.end.pos, b.after) <= c.pos.synced.Load() {
 		return nil
 	}
 	return c.fenceErr(true)

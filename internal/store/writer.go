@@ -15,9 +15,10 @@ import (
 type writer struct {
 	c        *core
 	cur      *active
-	pos      int64 // next log byte
-	framePos int64 // next frame slot
-	slot     [slotSize]byte
+	pos      int64  // next log byte
+	framePos int64  // next frame slot
+	slots    []byte // buffer: a frame
+	entries  []entry
 	marks    []floorEntry
 }
 
@@ -70,7 +71,7 @@ func (w *writer) finish() {
 // cut returns how many of the items go into one batch.
 func (w *writer) cut(items []*Append) (n, size int) {
 	limit := min(w.c.o.MaxBatch, int(w.c.segs.size-blankHead))
-	for n < len(items) && (n == 0 || size+items[n].size <= limit) {
+	for n < min(len(items), maxEntries) && (n == 0 || size+items[n].size <= limit) {
 		size += items[n].size
 		n++
 	}
@@ -132,18 +133,26 @@ func (w *writer) write(b *batch, size int) error {
 			return err
 		}
 	}
-	if err := w.c.fill.prepare(w.pos+int64(size), w.framePos+slotSize); err != nil {
-		return w.refuse(err)
+	slots := 1 + entrySlots(numbered(b.appends))
+	if size > 0 {
+		if err := w.c.fill.prepare(w.pos+int64(size), w.framePos+int64(slots)*slotSize); err != nil {
+			return w.refuse(err)
+		}
+		if err := w.reserveMarks(b); err != nil {
+			return err
+		}
 	}
-	if err := w.reserveMarks(b); err != nil {
-		return err
+	b.after = w.pos
+	if size = w.assign(b); size == 0 {
+		return nil // nothing to write: marks, and what its turn has refused
 	}
 	buf := w.c.tail.alloc(w.pos, size)
 	if err := w.encode(b, buf); err != nil {
 		return w.fail(err)
 	}
 	f := frame{
-		kind: frameBatch, slots: 1, start: w.pos, length: uint32(size), records: uint32(len(b.told)),
+		kind: frameBatch, slots: uint16(1 + entrySlots(len(w.entries))), numbered: len(w.entries) > 0,
+		start: w.pos, length: uint32(size), records: uint32(len(b.told)),
 		stamp: b.stamp, durable: w.c.pos.synced.Load(), dataCRC: crcOf(buf),
 	}
 	if err := w.put(b, &f, buf); err != nil {
@@ -167,20 +176,57 @@ func (w *writer) fail(err error) error {
 	return w.c.fenceErr(true)
 }
 
-// encode assigns offsets and makes the records in buf.
+// numbered counts the appends with numbers.
+func numbered(appends []*Append) (n int) {
+	for _, a := range appends {
+		if a.Numbers.Producer != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// assign gives out offsets to what its turn lets in, and returns how many bytes
+// that is.
+func (w *writer) assign(b *batch) (size int) {
+	for _, a := range b.appends {
+		a.out = nil
+		if a.Turn != nil {
+			next := int64(0)
+			if len(a.Msgs) > 0 {
+				next = a.prep[0].q.nextOffset()
+			}
+			if a.out = a.Turn(a, next); a.out != nil {
+				continue
+			}
+		}
+		for i := range a.Msgs {
+			a.Msgs[i].QueueOffset = 0
+			if isIndexed(a.Msgs[i].SysFlag) {
+				a.Msgs[i].QueueOffset = a.prep[i].q.assign()
+			}
+		}
+		size += a.size
+	}
+	return size
+}
+
+// encode makes the records in buf.
 func (w *writer) encode(b *batch, buf []byte) error {
 	b.stamp = w.c.nextStamp()
 	b.assigned = true
+	w.entries = w.entries[:0]
 	at := 0
 	for _, a := range b.appends {
+		if a.out != nil {
+			continue
+		}
+		if a.Numbers.Producer != 0 {
+			w.entries = append(w.entries, entry{Numbers: a.Numbers, count: uint32(len(a.Msgs)), at: uint32(at)})
+		}
 		for i := range a.Msgs {
 			m := &a.Msgs[i]
 			p := &a.prep[i]
-			indexed := isIndexed(m.SysFlag)
-			m.QueueOffset = 0
-			if indexed {
-				m.QueueOffset = p.q.assign()
-			}
 			m.PhysicalOffset = w.pos + int64(at)
 			m.StoreTimestamp = b.stamp
 			out, err := msg.AppendRecord(buf[at:at], m)
@@ -188,7 +234,7 @@ func (w *writer) encode(b *batch, buf []byte) error {
 				return fmt.Errorf("encode message %d of %s: %d bytes for %d: changed after Append? %w", i, m.Topic, len(out), m.StoreSize, err)
 			}
 			at += len(out)
-			b.note(m, p, indexed)
+			b.note(m, p, isIndexed(m.SysFlag))
 		}
 	}
 	w.c.pos.assigned.Store(w.pos + int64(at))
@@ -220,13 +266,21 @@ func (w *writer) put(b *batch, f *frame, data []byte) error {
 	if _, err := w.cur.log.WriteAt(data, f.start-w.cur.base); err != nil {
 		return fmt.Errorf("write log: %w", err)
 	}
-	f.encode(w.slot[:])
-	if _, err := w.cur.frames.WriteAt(w.slot[:], w.framePos); err != nil {
+	w.slots = append(w.slots[:0], make([]byte, slotSize)...)
+	f.encode(w.slots)
+	if f.numbered {
+		// Entries first: whoever finds the head after a kill finds them too.
+		w.slots = appendEntries(w.slots, w.entries)
+		if _, err := w.cur.frames.WriteAt(w.slots[slotSize:], w.framePos+slotSize); err != nil {
+			return fmt.Errorf("write frame's entries: %w", err)
+		}
+	}
+	if _, err := w.cur.frames.WriteAt(w.slots[:slotSize], w.framePos); err != nil {
 		return fmt.Errorf("write frame: %w", err)
 	}
 	b.last = frameRef{pos: w.framePos, crc: f.dataCRC}
 	w.pos = f.end()
-	w.framePos += slotSize
+	w.framePos += int64(f.slots) * slotSize
 	b.segs = append(b.segs, w.cur)
 	b.end = syncMark{pos: w.pos, framePos: w.framePos}
 	w.cur.newest.Store(f.stamp)

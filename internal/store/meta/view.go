@@ -197,6 +197,11 @@ func (v *View) Frames(key ProducerKey) []Frame {
 	return f
 }
 
+// AllFrames yields the last frames of all producers' queues.
+func (v *View) AllFrames() iter.Seq2[ProducerKey, []Frame] {
+	return func(yield func(ProducerKey, []Frame) bool) { v.frames.each(yield) }
+}
+
 func values[K, V any](t tree[K, V]) iter.Seq[V] {
 	return func(yield func(V) bool) {
 		t.each(func(_ K, value V) bool { return yield(value) })
