@@ -64,6 +64,7 @@ type Broker struct {
 	groups    groups
 	holds     holds
 	letters   letters
+	numbers   numbers
 	producers producers
 	registrar *registrar
 	scheduler *scheduler
@@ -194,7 +195,7 @@ func (b *Broker) openStore(ctx context.Context) (err error) {
 	o := store.Options{
 		FS: b.cfg.FS, Dir: path.Join(b.cfg.Dir, storeDir), SegmentSize: b.cfg.SegmentSize, Mode: b.cfg.SyncMode,
 		SyncEvery: b.cfg.SyncEvery, StoreHost: b.storeHost, Clock: b.cfg.Clock, Logger: b.log,
-		OnCommit: b.arrived, KeepFrom: b.keepFrom, Repair: b.cfg.Repair,
+		OnCommit: b.arrived, NumbersFrom: b.rebuildNumbers, OnNumbered: b.restoreNumbers, KeepFrom: b.keepFrom, Repair: b.cfg.Repair,
 	}
 	if b.cfg.Store != nil {
 		b.cfg.Store(&o)

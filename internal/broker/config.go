@@ -83,6 +83,8 @@ type Limits struct {
 	MaxPullMsgs     int // messages of one pull answer: 1,024
 	MaxPullBytes    int // bytes of one pull answer: 1 MiB
 	Readers         int // disk reads at a time: 16
+	MaxProducers    int // producers that number their sends: 100,000
+	MaxNumbered     int // queues of such producers whose numbers are kept: 100,000
 }
 
 // pullBytes is what a pull answer holds when the request does not say, as
@@ -105,6 +107,8 @@ func (l Limits) withDefaults() Limits {
 		MaxPullMsgs:     cmp.Or(l.MaxPullMsgs, 1024),
 		MaxPullBytes:    cmp.Or(l.MaxPullBytes, 1<<20),
 		Readers:         cmp.Or(l.Readers, 16),
+		MaxProducers:    cmp.Or(l.MaxProducers, 100_000),
+		MaxNumbered:     cmp.Or(l.MaxNumbered, 100_000),
 	}
 }
 

@@ -38,6 +38,10 @@ func (b *Broker) heartbeat(r request) {
 	if !r.decode(&session) {
 		return
 	}
+	claim := header.ProducerClaim{}
+	if !r.decode(&claim) {
+		return
+	}
 	names, err := memberNames(r.cmd.Ext)
 	if err != nil {
 		r.fail(wire.InvalidParameter, err.Error())
@@ -59,12 +63,13 @@ func (b *Broker) heartbeat(r request) {
 	c.client, c.session, c.names = data.ClientID, order.Token(session.Token), names
 	c.heard.Store(int64(b.clock.now()))
 	b.producers.update(c, &data, r.cmd, b.cfg.Clock().UnixMilli())
-	beat := &beat{request: r, session: session, subChanged: data.Fingerprint == 0}
+	beat := &beat{request: r, session: session, subChanged: data.Fingerprint == 0, claim: claim}
 	beat.open.Add(1)
 	for i := range data.Consumers {
 		b.joinGroup(beat, &data, &data.Consumers[i])
 	}
 	c.becomeKnown()
+	b.claimNumbers(beat, data.ClientID)
 	beat.one(nil)
 }
 
@@ -107,6 +112,8 @@ type beat struct {
 	times      []header.GroupTimes
 	policied   []string // groups that have a policy
 	policies   []header.GroupPolicy
+	claim      header.ProducerClaim
+	grant      *header.ProducerGrant
 	err        error
 	taken      []header.Named // groups whose member name another session has
 
@@ -258,7 +265,7 @@ func (bt *beat) one(err error) {
 		return
 	}
 	if bt.err != nil {
-		bt.failed(bt.err)
+		bt.fail(sendErrorCode(bt.err), bt.err.Error())
 		return
 	}
 	bt.answer()
@@ -272,5 +279,8 @@ func (bt *beat) answer() {
 	header.EncodeGroups(&resp.Ext, bt.times)
 	header.EncodePolicies(&resp.Ext, bt.policied, bt.policies)
 	header.EncodeNames(&resp.Ext, header.ExtTaken, bt.taken)
+	if bt.grant != nil {
+		bt.grant.Encode(&resp.Ext)
+	}
 	bt.reply(resp)
 }

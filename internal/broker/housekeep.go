@@ -15,6 +15,8 @@ import (
 func (b *Broker) housekeep(ctx context.Context) {
 	tick := time.NewTicker(samplePeriod)
 	defer tick.Stop()
+	keep := time.NewTicker(numbersPeriod)
+	defer keep.Stop()
 	rescue := time.NewTicker(rescuePeriod)
 	defer rescue.Stop()
 	for {
@@ -25,6 +27,8 @@ func (b *Broker) housekeep(ctx context.Context) {
 			b.stats.sample()
 			b.expireClients()
 			b.reopenStore(ctx)
+		case <-keep.C:
+			b.keepNumbers(ctx)
 		case <-rescue.C:
 			b.rescueHolds()
 		}

@@ -66,6 +66,13 @@ func (b *Broker) ownInfo(t map[string]string, health *store.Health) {
 	t["orderly.messages.misplaced"] = itoa(b.stats.misplaced.Load())
 	t["orderly.messages.keyless"] = itoa(b.stats.keyless.Load())
 	t["orderly.pulls.unlocked"] = itoa(b.stats.unlocked.Load())
+	numbers := b.numbers.stats()
+	for name, n := range map[string]uint64{
+		"producers": uint64(numbers.Producers), "pairs": uint64(numbers.Pairs), "repeats": numbers.Repeats, "gaps": numbers.Gaps,
+		"fenced": numbers.Fenced, "unknown": numbers.Unknown, "refused": numbers.Refused, "forgotten": numbers.Forgot,
+	} {
+		t["orderly.numbers."+name] = strconv.FormatUint(n, 10)
+	}
 	t[body.InfoRescued] = itoa(b.stats.rescued.Load())
 	t["orderly.requests.unknown"] = itoa(b.stats.unknown.Load())
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/orderlymq/orderly/internal/msg"
+	"github.com/orderlymq/orderly/internal/order"
 	"github.com/orderlymq/orderly/internal/route"
 	"github.com/orderlymq/orderly/internal/store"
 	"github.com/orderlymq/orderly/internal/store/meta"
@@ -21,11 +22,14 @@ import (
 type sending struct {
 	request
 	store.Append
-	one   [1]msg.Message
-	queue int32 // as asked for: what the answer names, even if a delay moved it
-	key   string
-	topic string
-	then  func() // send-backs: called when it is stored, or not; nil: nothing
+	one     [1]msg.Message
+	numbers header.Numbers // zero: none
+	count   uint32         // messages, for numbers
+	verdict order.NumberAnswer
+	queue   int32 // as asked for: what the answer names, even if a delay moved it
+	key     string
+	topic   string
+	then    func() // send-backs: called when it is stored, or not; nil: nothing
 }
 
 // sendMessage handles SEND_MESSAGE 10, SEND_MESSAGE_V2 310 and
@@ -39,11 +43,15 @@ func (b *Broker) sendMessage(r request) {
 		r.fail(wire.SystemError, err.Error())
 		return
 	}
+	var numbers header.Numbers
+	if !r.decode(&numbers) || numbers.Producer != 0 && b.answeredBefore(r, &h, numbers) {
+		return
+	}
 	topic, queue, ok := b.admitSend(r, &h)
 	if !ok {
 		return
 	}
-	s := &sending{request: r, queue: queue, topic: h.Topic}
+	s := &sending{request: r, queue: queue, topic: h.Topic, numbers: numbers}
 	if h.Batch {
 		err = b.fillBatch(s, &h)
 	} else {
@@ -56,6 +64,7 @@ func (b *Broker) sendMessage(r request) {
 	if !b.checkLane(r, topic, &h, s) {
 		return
 	}
+	b.number(s)
 	b.append(s)
 }
 
@@ -71,6 +80,9 @@ func (b *Broker) append(s *sending) {
 func sendDone(a *store.Append, err error) {
 	s := a.Arg.(*sending)
 	b := s.c.b
+	if b.refusedNumbers(s, err) {
+		return
+	}
 	if err != nil {
 		b.stats.sendsFailed.Add(1)
 		s.failSend(errorCode(err), err.Error())

@@ -48,6 +48,7 @@ func (b *Broker) dropTopic(name string) error {
 	if err := b.store.DropTopic(name); err != nil {
 		return err
 	}
+	b.numbers.dropTopic(name)
 	b.log.Info("topic deleted", "topic", name)
 	return nil
 }
