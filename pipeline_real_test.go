@@ -4,6 +4,7 @@ package orderly
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,6 +37,48 @@ func TestPipelinedSendsThroughARestart(t *testing.T) {
 		}
 		must(t, p.Flush(t.Context()))
 		checkKeys(t, r.drain("t", keys*each), keys, each)
+	})
+}
+
+// The broker stores each message once: the next offset says how many there are.
+func TestNothingIsStoredTwice(t *testing.T) {
+	inRealBubble(t, 1, func(t *testing.T, r *realCluster) {
+		p := newProducer(t, r.client("p"), ProducerConfig{AttemptTimeout: time.Second})
+		for i := range 400 {
+			p.SendAsync(t.Context(), keyed("k0", i), nil)
+			switch {
+			case i == 200:
+				r.stopBroker()
+				r.startBroker()
+			case i%40 == 20:
+				r.net.Reset("p", brokerHost)
+			case i%40 == 0: // answers are swallowed for a while
+				r.net.Block(brokerHost, "p")
+				time.AfterFunc(3*time.Second, func() { r.net.Unblock(brokerHost, "p") })
+			}
+			time.Sleep(time.Millisecond)
+		}
+		must(t, p.Flush(t.Context()))
+		last, err := p.Send(t.Context(), keyed("k0", 400))
+		must(t, err)
+		if last.Offset != 400 {
+			t.Errorf("message 400 is at %d", last.Offset)
+		}
+		checkKeys(t, r.drain("t", 401), 1, 401)
+	})
+}
+
+func TestNamedProducerTwice(t *testing.T) {
+	inRealBubble(t, 1, func(t *testing.T, r *realCluster) {
+		first := newProducer(t, r.client("a"), ProducerConfig{Name: "billing"})
+		must(t, second(first.Send(t.Context(), keyed("k0", 0))))
+		again := newProducer(t, r.client("b"), ProducerConfig{Name: "billing"})
+		must(t, second(again.Send(t.Context(), keyed("k0", 1))))
+		if _, err := first.Send(t.Context(), keyed("k0", 9)); !errors.Is(err, ErrProducerFenced) {
+			t.Errorf("first: %v", err)
+		}
+		must(t, second(again.Send(t.Context(), keyed("k0", 2))))
+		checkKeys(t, r.drain("t", 3), 1, 3)
 	})
 }
 
