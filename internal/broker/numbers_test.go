@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -248,4 +249,64 @@ func numbersAfterCrash(t *testing.T, left *vfs.Mem, kept map[int]int64, sent int
 	if _, end := r.b.store.Bounds("T", 0); end != at {
 		t.Errorf("%d messages are stored, want %d", end, at)
 	}
+}
+
+// TestSendsOfAConnectionKeepTheirOrder holds the broker to its promise to stock
+// producers: what one connection sends to one queue is stored in the order in
+// which it came, whatever the kind of send.
+func TestSendsOfAConnectionKeepTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(c *Config) { c.SyncMode = store.Synced })
+		p, other := r.connect("client"), r.connect("other")
+		p.createTopic("T", 1, "")
+		rng := rand.New(rand.NewPCG(1, 2))
+		var want []string
+		for i := range 400 {
+			text := fmt.Sprint(i)
+			switch h := sendHeader("T", 0); rng.IntN(3) {
+			case 0:
+				want = append(want, text)
+				p.later(wire.ReqSendMessageV2, h, []byte(text))
+			case 1:
+				want = append(want, text)
+				req := p.request(wire.ReqSendMessageV2, h, []byte(text))
+				req.Flag |= wire.FlagOneway
+				if err := p.conn.Send(req); err != nil {
+					t.Fatal(err)
+				}
+			default:
+				want = append(want, text, text+"+")
+				h.Batch = true
+				data, err := msg.AppendBatch(nil, []msg.BatchMessage{{Body: []byte(text)}, {Body: []byte(text + "+")}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.later(wire.ReqSendBatchMessage, h, data)
+			}
+			if i%7 == 0 {
+				other.later(wire.ReqSendMessageV2, sendHeader("T", 0), []byte("other"))
+			}
+		}
+		time.Sleep(time.Second)
+		var got []string
+		for at := int64(0); ; {
+			res, err := r.b.store.Read("T", 0, at, store.ReadLimit{MaxMsgs: 1000}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			msgs, _ := msg.DecodeRecords(res.Records)
+			if len(msgs) == 0 {
+				break
+			}
+			for _, text := range texts(msgs) {
+				if text != "other" {
+					got = append(got, text)
+				}
+			}
+			at = res.Next
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("stored\n%v\nsent\n%v", got, want)
+		}
+	})
 }
