@@ -3,6 +3,7 @@
 package orderly
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -153,35 +154,42 @@ func (p *pullBox) withdraw(which func(*handed) bool) {
 		if !which(h) {
 			return false
 		}
-		h.settle(false)
+		h.settle(0)
 		return true
 	})
 }
 
 // letGo ends the reader's hold on what it has taken.
-func (p *pullBox) letGo(which func(*handed) bool) {
+func (p *pullBox) letGo(to func(*handed) (commit int64, ok bool)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hand = slices.DeleteFunc(p.hand, func(h *handed) bool {
-		if !which(h) {
+		commit, ok := to(h)
+		if !ok {
 			return false
 		}
 		p.m.rates.call(time.Now(), time.Since(h.at), h.taken, 0)
-		h.settle(p.auto && h.lane.leaving.Load())
+		if p.auto && h.lane.leaving.Load() {
+			commit = math.MaxInt64
+		}
+		h.settle(commit)
 		return true
 	})
 }
 
-func all(*handed) bool { return true }
+// Ways to let go.
+func withoutCommit(*handed) (int64, bool) { return 0, true }
+func committed(*handed) (int64, bool)     { return math.MaxInt64, true }
 
-// settle tells the lane how many messages the reader has had, and whether they
-// are to be committed; the rest waits for the next poll.
-func (h *handed) settle(commit bool) {
+// settle tells the lane how many messages the reader has had; the rest waits for
+// the next poll. What lies below commit is committed in the same step: after it
+// the lane may be given up at once.
+func (h *handed) settle(commit int64) {
 	verdict := order.Success
-	if commit {
+	if commit > 0 {
 		verdict = order.Commit
 	}
-	h.lane.post(order.LaneEvent{Kind: order.LaneSettle, Token: h.token, Verdict: verdict, Done: h.taken})
+	h.lane.post(order.LaneEvent{Kind: order.LaneSettle, Token: h.token, Verdict: verdict, Done: h.taken, Offset: commit})
 }
 
 // take moves up to most messages from the box to the reader's hand.
@@ -263,6 +271,6 @@ func (p *pullBox) close() {
 	p.mu.Lock()
 	p.over = true
 	p.mu.Unlock()
-	p.letGo(all)
+	p.letGo(withoutCommit)
 	p.call()
 }

@@ -226,7 +226,7 @@ func (p *PullConsumer) Poll(ctx context.Context, max int) ([]*Message, error) {
 		return nil, fmt.Errorf("%w: Poll is already under way", ErrInvalid)
 	}
 	defer p.polling.Store(false)
-	p.box.letGo(all)
+	p.box.letGo(withoutCommit)
 	if now := time.Now(); p.auto > 0 && !now.Before(p.commitAt) {
 		p.commitAt = now.Add(p.auto)
 		p.commitLater()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 )
@@ -421,5 +422,48 @@ func TestPullReset(t *testing.T) {
 			t.Fatalf("poll after a reset: %v", err)
 		}
 		wantBodies(t, pollN(t, p, 7), bodies("k0", 3, 10))
+	})
+}
+
+// TestPullCommitOfAMovingQueue: a reader that works on a message while its queue
+// is asked for by another member commits it, and nobody gets it again.
+func TestPullCommitOfAMovingQueue(t *testing.T) {
+	inRealBubble(t, 4, func(t *testing.T, r *realCluster) {
+		p := newProducer(t, r.client("p"), ProducerConfig{})
+		fill(t, p, 8, 0, 40)
+		var mu sync.Mutex
+		seen := map[string]int{}
+		var readers sync.WaitGroup
+		for i := range 6 {
+			c, err := r.client(fmt.Sprint("c", i)).NewPullConsumer(PullConsumerConfig{Group: "g", AutoCommit: -1})
+			must(t, err)
+			must(t, c.Subscribe(t.Context(), "t", Tags()))
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			readers.Go(func() {
+				defer stop()
+				for {
+					ms, err := c.Poll(ctx, 1)
+					if err != nil {
+						break
+					}
+					mu.Lock()
+					seen[ms[0].ID]++
+					mu.Unlock()
+					time.Sleep(7 * time.Millisecond)
+					must(t, c.Commit(t.Context()))
+				}
+				must(t, c.Close())
+			})
+			time.Sleep(50 * time.Millisecond)
+		}
+		readers.Wait()
+		for id, n := range seen {
+			if n != 1 {
+				t.Errorf("%s was polled %d times", id, n)
+			}
+		}
+		if len(seen) != 320 {
+			t.Errorf("%d of 320 messages", len(seen))
+		}
 	})
 }

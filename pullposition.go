@@ -78,7 +78,7 @@ func (l *lane) commitTo(ctx context.Context, to int64) error {
 // ending is what the end of a lane means for a commit: a clean one has
 // committed everything.
 func (l *lane) ending() error {
-	if l.released.Lost {
+	if l.released.Lost || l.core.Uncommitted() {
 		return &QueueLostError{Queue: l.queue}
 	}
 	return nil
@@ -95,7 +95,7 @@ func (p *PullConsumer) commitLater() {
 // has written it down. A *QueueLostError says that the commit of a queue does
 // not count, because another member has it.
 func (p *PullConsumer) Commit(ctx context.Context) error {
-	p.box.letGo(all)
+	p.box.letGo(committed)
 	to := map[Queue]int64{}
 	for _, l := range p.box.lanes() {
 		to[l.queue] = math.MaxInt64
@@ -116,7 +116,10 @@ func (p *PullConsumer) CommitTo(ctx context.Context, positions map[Queue]int64) 
 			return fmt.Errorf("%w: commit of %v to %d, the next message to be polled is %d", ErrInvalid, q, offset, at.position)
 		}
 	}
-	p.box.letGo(func(h *handed) bool { _, named := positions[h.lane.queue]; return named })
+	p.box.letGo(func(h *handed) (int64, bool) {
+		to, named := positions[h.lane.queue]
+		return to, named
+	})
 	return p.commit(ctx, positions)
 }
 
@@ -206,7 +209,7 @@ func (p *PullConsumer) Seek(ctx context.Context, q Queue, offset int64) error {
 	l.seeking.Store(true)
 	l.post(order.LaneEvent{Kind: order.LanePause}) // nothing is handed out in between
 	of := func(h *handed) bool { return h.lane == l }
-	p.box.letGo(of)
+	p.box.letGo(func(h *handed) (int64, bool) { return 0, of(h) })
 	p.box.withdraw(of)
 	if l.b.ours() {
 		if err := l.b.reset(ctx, p.m.cfg.Group, q, offset); err != nil {

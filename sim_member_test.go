@@ -25,6 +25,9 @@ const (
 	simBatch
 	simManual
 	simPoison // by key, and a group that dead-letters; some messages always fail
+	simPark   // by key, and a group that parks; an operator resumes what fails often
+	simPull   // pull consumers
+	simLoose  // consumers without order, on a plain topic: judged for loss only
 	simModes
 )
 
@@ -193,8 +196,12 @@ func (m *simMember) consume(ctx context.Context, client *Client) error {
 		return client.ConsumeBatch(ctx, cfg, m.batch)
 	case simManual:
 		return client.ConsumeManual(ctx, cfg, m.manual)
-	case simByKey, simPoison:
+	case simByKey, simPoison, simPark:
 		cfg.Order = ByKey
+	case simLoose:
+		cfg.Order = Unordered
+	case simPull:
+		return m.read(ctx, client)
 	}
 	return client.Consume(ctx, cfg, func(ctx context.Context, msg *Message) error { return m.call(ctx, msg, simPlainOdds).end() })
 }
@@ -235,6 +242,42 @@ func (m *simMember) manual(ctx context.Context, ms []*Message) (Decision, error)
 	}
 }
 
+// read runs a pull consumer: one message at a time, committed when it is done. It
+// has no context that ends when the queue is lost, so its work is short.
+func (m *simMember) read(ctx context.Context, client *Client) error {
+	p, err := client.NewPullConsumer(PullConsumerConfig{Group: "g", AutoCommit: -1})
+	if err != nil {
+		return err
+	}
+	if err = p.Subscribe(ctx, "t", Tags()); err != nil && ctx.Err() == nil {
+		return errors.Join(err, p.Close())
+	}
+	for ctx.Err() == nil {
+		ms, err := p.Poll(ctx, 1)
+		if err != nil {
+			m.s.counted("poll without messages")
+			time.Sleep(10 * time.Millisecond)
+			continue // the queue was lost, or ctx has ended
+		}
+		m.gate.pass()
+		if !m.alive.Load() {
+			<-ctx.Done()
+			break
+		}
+		seq, _ := strconv.Atoi(string(ms[0].Body))
+		at := m.s.begin(m.name, ms[0], seq)
+		time.Sleep(time.Duration(2+seq%30) * time.Millisecond)
+		m.gate.pass()
+		m.s.ended(at, m, simFine)
+		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		if err := p.Commit(short); err != nil {
+			m.s.counted("commit refused or lost")
+		}
+		cancel()
+	}
+	return p.Close()
+}
+
 // call is the work of a handler on one message. It is over within less than
 // half the grace once its context has ended.
 func (m *simMember) call(ctx context.Context, msg *Message, odds []simOdd) simOdd {
@@ -246,7 +289,7 @@ func (m *simMember) call(ctx context.Context, msg *Message, odds []simOdd) simOd
 	seq, _ := strconv.Atoi(string(msg.Body))
 	what, work, linger := m.s.dice(msg.OrderingKey, seq, odds)
 	if m.s.poison(msg.OrderingKey, seq) {
-		what = simError
+		what, work = simError, time.Millisecond
 	}
 	at := m.s.begin(m.name, msg, seq)
 	select {

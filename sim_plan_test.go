@@ -31,7 +31,7 @@ func (s *sim) dice(key string, seq int, odds []simOdd) (what simOdd, work, linge
 	if rnd.IntN(100) == 0 {
 		work = time.Duration(rnd.IntN(500)) * time.Millisecond
 	}
-	if rnd.IntN(16) == 0 {
+	if rnd.IntN(16) == 0 && (s.mode != simLoose || try <= 2 && s.now() < simHeal/2) { // the retry ladder is long
 		what = odds[rnd.IntN(len(odds))]
 	}
 	if what == simTimeout {
@@ -43,9 +43,15 @@ func (s *sim) dice(key string, seq int, odds []simOdd) (what simOdd, work, linge
 	return what, work, linger + time.Duration(rnd.IntN(2))
 }
 
-// poison says whether a message fails on every try, in a seed of that mode.
+// poison says whether a message fails on this try: on every one where the group
+// dead-letters, as often as it takes to be parked where it parks.
 func (s *sim) poison(key string, seq int) bool {
-	return s.mode == simPoison && rand.New(rand.NewPCG(s.seed, uint64(seq)<<16|uint64(simKeyNumber(key)))).IntN(40) == 0
+	if s.mode != simPoison && s.mode != simPark || rand.New(rand.NewPCG(s.seed, uint64(seq)<<16|uint64(simKeyNumber(key)))).IntN(40) != 0 {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mode == simPoison || s.tries[check.Message{Key: key, Seq: seq}] <= simAttempts
 }
 
 // simAttempts is the limit of the group of a seed with poison.

@@ -90,9 +90,9 @@ func newSim(t *testing.T, seed uint64, sabotage simSabotage) *sim {
 		must(t, ns.Close(context.Background()))
 	})
 	a := s.admin()
-	must(t, a.CreateTopic(t.Context(), admin.Topic{Name: "t", Queues: simQueues, Ordered: true}))
-	if s.mode == simPoison {
-		must(t, a.CreateGroup(t.Context(), admin.Group{Name: "g", Policy: admin.GroupPolicy{MaxAttempts: simAttempts, Poison: "dead-letter"}}))
+	must(t, a.CreateTopic(t.Context(), admin.Topic{Name: "t", Queues: simQueues, Ordered: s.mode != simLoose}))
+	if poison := map[simMode]string{simPoison: "dead-letter", simPark: "park"}[s.mode]; poison != "" {
+		must(t, a.CreateGroup(t.Context(), admin.Group{Name: "g", Policy: admin.GroupPolicy{MaxAttempts: simAttempts, Poison: poison}}))
 	}
 	return s
 }
@@ -144,6 +144,7 @@ func (s *sim) play() {
 		s.join()
 	}
 	watch, stopWatch := s.watch()
+	operator, stopOperator := s.operate()
 	time.Sleep(time.Second)
 	sending := s.produce()
 	for _, f := range s.faults() {
@@ -160,10 +161,42 @@ func (s *sim) play() {
 		s.readLetters(a)
 	}
 	s.readLetters(a)
+	stopOperator()
+	<-operator
 	s.leaveAll()
 	s.aftermath()
 	stopWatch()
 	<-watch
+}
+
+// operate resumes, every few seconds, what the group has parked.
+func (s *sim) operate() (ended chan struct{}, stop func()) {
+	ended = make(chan struct{})
+	if s.mode != simPark {
+		close(ended)
+		return ended, func() {}
+	}
+	a := s.admin()
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		defer close(ended)
+		for ; ctx.Err() == nil; time.Sleep(3 * time.Second) {
+			short, cancel := context.WithTimeout(ctx, 2*time.Second)
+			list, err := a.Blocked(short, "g")
+			for _, b := range list {
+				if err != nil || b.Why != "parked" {
+					continue
+				}
+				s.counted("key parked")
+				_, err := a.Do(short, admin.Resume, admin.Message{Group: "g", Topic: "t", Queue: b.Queue, Offset: b.Offset})
+				if err == nil {
+					s.counted("key resumed")
+				}
+			}
+			cancel()
+		}
+	}()
+	return ended, stop
 }
 
 // heal ends every fault that still lasts.

@@ -148,7 +148,7 @@ type Verdict uint8
 const (
 	Retry    Verdict = iota // error, panic, time-out, suspend: again, in place
 	Success                 // done; in manual mode: held until Commit
-	Commit                  // manual mode: this and all held messages are done; poll mode: all that was polled is
+	Commit                  // manual mode: this and all held messages are done; poll mode: what was polled is, below Offset if that is not 0
 	Rollback                // manual mode: this and all held messages again; no attempt is counted
 	Letter                  // dead-letter the message and go on
 )

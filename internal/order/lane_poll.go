@@ -39,5 +39,9 @@ func (l *Lane) commitTo(offset int64) {
 	l.poll.asked = true
 }
 
+// Uncommitted reports whether something was polled that the reader has not
+// committed.
+func (l *Lane) Uncommitted() bool { return l.cfg.Poll && l.poll.upTo < l.poll.polled }
+
 // Committed returns the position that the broker is known to have.
 func (l *Lane) Committed() int64 { return l.poll.known }

@@ -51,7 +51,10 @@ func (l *Lane) finishRun(now Time, ru *run, v Verdict, ev *LaneEvent, buf *[]Lan
 	}
 	switch rest := count - done; {
 	case l.cfg.Poll: // what the reader left waits for its next poll
-		if v == Commit {
+		switch {
+		case v == Commit && ev.Offset > 0:
+			l.commitTo(ev.Offset)
+		case v == Commit:
 			l.commitTo(l.poll.polled)
 		}
 	case v == Commit:
