@@ -54,7 +54,6 @@ type simVerdict struct {
 	seed    uint64
 	mode    simMode
 	count   map[string]int
-	late    int           // copies behind newer messages
 	waited  time.Duration // the longest wait of a message for its success
 	settled time.Duration // the same from the end of all faults on
 }
@@ -159,10 +158,7 @@ func (s *sim) judgeLetters(v *simVerdict) {
 }
 
 // judgeStore wants the messages of a key to stand in one queue, in the order in
-// which they were sent; copies stand side by side. The known limit of
-// docs/ordering.md is forgiven where it can happen: a broker that was frozen finds
-// unread what a producer sent on a connection that it has given up since, and
-// stores it behind newer messages.
+// which they were sent, and each message once: sends are numbered.
 func (s *sim) judgeStore(v *simVerdict) {
 	type place struct {
 		queue  int
@@ -182,10 +178,11 @@ func (s *sim) judgeStore(v *simVerdict) {
 			if p.queue != before.queue {
 				v.fault("key %s: %d in queue %d, %d in queue %d", key, before.seq, before.queue, p.seq, p.queue)
 			}
-			if p.seq < before.seq && s.count[simBrokerFreeze] > 0 {
-				v.late++
-			} else if p.seq < before.seq {
+			switch {
+			case p.seq < before.seq:
 				v.fault("key %s: %d is stored behind %d", key, p.seq, before.seq)
+			case p.seq == before.seq && p.offset != before.offset:
+				v.fault("key %s: %d is stored twice", key, p.seq)
 			}
 		}
 	}
@@ -254,7 +251,6 @@ func (s *sim) judgeWaits(v *simVerdict) {
 type simTotals struct {
 	mu                    sync.Mutex
 	seeds, sent, repeated int
-	copies, late          int
 	waited, settled       time.Duration
 	waitedIn, settledIn   uint64 // the seeds
 	count                 map[string]int
@@ -268,8 +264,6 @@ func (n *simTotals) add(v *simVerdict) {
 	n.seeds++
 	n.sent += v.rep.Sent
 	n.repeated += v.rep.Repeated
-	n.copies += v.rep.Copies
-	n.late += v.late
 	if v.waited > n.waited {
 		n.waited, n.waitedIn = v.waited, v.seed
 	}
@@ -283,7 +277,7 @@ func (n *simTotals) add(v *simVerdict) {
 
 func (n *simTotals) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "simulation: %d seeds, %d messages, %d handled again (%d of them stored twice, %d behind newer ones)\n", n.seeds, n.sent, n.repeated, n.copies, n.late)
+	fmt.Fprintf(&b, "simulation: %d seeds, %d messages, %d handled again\n", n.seeds, n.sent, n.repeated)
 	fmt.Fprintf(&b, "  longest wait of a message: %v (seed %d); after all was healed: %v (seed %d; bound %v)\n",
 		n.waited.Round(time.Millisecond), n.waitedIn, n.settled.Round(time.Millisecond), n.settledIn, simSettle)
 	for _, kind := range slices.Sorted(maps.Keys(n.count)) {

@@ -7,7 +7,6 @@ package cases
 import (
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +56,7 @@ var lanes = map[string][]aCase{
 		{"D06 killed", "poison: exact limit, broker killed at the end", d06Killed},
 		{"D07", "slow key: neighbour queue", d07},
 		{"D08", "positions: message sent during start", d08},
+		{"D09", "producer: lost send answer", d09},
 		{"D12", "start and silence: cold start with backlog", d12},
 	},
 	// Once more with key lanes.
@@ -69,12 +69,6 @@ var lanes = map[string][]aCase{
 	},
 }
 
-// pending are cases whose features are not all there; they are played with
-// -pending only.
-var pending = []aCase{
-	{"D09", "producer: lost send answer", d09}, // wants producer numbers: each retry of a send is stored
-}
-
 // byKey plays a case with consumers that keep each key in order, not the queue.
 func byKey(play func(*scene)) func(*scene) {
 	return func(s *scene) {
@@ -83,18 +77,12 @@ func byKey(play func(*scene)) func(*scene) {
 	}
 }
 
-var withPending = flag.Bool("pending", false, "play the cases whose features are not all there, too")
-
 type aCase struct {
 	id, title string
 	play      func(*scene)
 }
 
 func TestCases(t *testing.T) {
-	lanes := maps.Clone(lanes)
-	if *withPending {
-		lanes["pending"] = pending
-	}
 	for round := range *rounds {
 		t.Run(fmt.Sprintf("round-%d", round+1), func(t *testing.T) {
 			for lane, list := range lanes {
