@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -161,10 +162,11 @@ func TestVerbs(t *testing.T) {
 			put(t, p, key, "1", "2")
 		}
 		var seen handled
-		broken := true
+		var broken atomic.Bool
+		broken.Store(true)
 		cons := consume(t, r.client("c"), ConsumerConfig{Order: ByKey}, func(_ context.Context, m *Message) error {
 			seen.add(m)
-			if string(m.Body) == "1" && broken {
+			if string(m.Body) == "1" && broken.Load() {
 				return errors.New("not now")
 			}
 			return nil
@@ -199,7 +201,7 @@ func TestVerbs(t *testing.T) {
 		if got := seen.String(); strings.Count(got, "park:") != 1 {
 			t.Errorf("a parked key goes on: %s", got)
 		}
-		broken = false
+		broken.Store(false)
 		do(admin.Resume, 4)
 		if got := seen.String(); !strings.HasSuffix(got, "park:1#1 park:2#1") {
 			t.Errorf("after resume: %s", got)
@@ -224,16 +226,14 @@ func TestReleaseFencesTheHolder(t *testing.T) {
 		a := r.admin()
 		p := newProducer(t, r.client("p"), ProducerConfig{})
 		put(t, p, "k", "1")
-		var fences []uint64
-		var cause error
+		fences, causes := make(chan uint64, 9), make(chan error, 1)
 		cons := consume(t, r.client("c"), ConsumerConfig{}, func(ctx context.Context, m *Message) error {
-			fences = append(fences, m.Fence)
+			fences <- m.Fence
 			if len(fences) == 1 {
 				<-ctx.Done()
-				cause = context.Cause(ctx)
-				return nil // too late: it does not count
+				causes <- context.Cause(ctx)
 			}
-			return nil
+			return nil // the first time too late: it does not count
 		})
 		time.Sleep(2 * time.Second)
 		said, err := a.Release(t.Context(), "g", "t", "", 0)
@@ -242,8 +242,11 @@ func TestReleaseFencesTheHolder(t *testing.T) {
 			t.Errorf("said %q", said)
 		}
 		time.Sleep(5 * time.Second)
-		if len(fences) != 2 || fences[1] <= fences[0] || !errors.Is(cause, ErrLeaseLost) {
-			t.Errorf("fences %v, cause %v", fences, cause)
+		if len(fences) != 2 {
+			t.Fatalf("%d hand-outs", len(fences))
+		}
+		if first, second, cause := <-fences, <-fences, <-causes; second <= first || !errors.Is(cause, ErrLeaseLost) {
+			t.Errorf("fences %d, %d, cause %v", first, second, cause)
 		}
 		if _, err := a.Release(t.Context(), "g", "t", "", 5); err == nil {
 			t.Error("a queue that nobody holds was taken")
@@ -276,21 +279,18 @@ func TestWatchdogRepairsALostWakeUp(t *testing.T) {
 			}
 		})
 		l := <-lanes
-		l.box.mu.Lock()
-		wake := l.box.wake
-		l.box.wake = make(chan struct{}, 1) // what is posted from now on wakes nobody
-		l.box.mu.Unlock()
+		numb := func(on bool) {
+			l.box.mu.Lock()
+			defer l.box.mu.Unlock()
+			l.box.numb = on
+		}
+		numb(true)
 		put(t, p, "k", "2")
 		time.Sleep(2 * time.Second)
 		if got := seen.String(); got != "k:1#1" {
 			t.Fatalf("the wake-up is not gone: %s", got)
 		}
-		l.box.mu.Lock()
-		for len(l.box.wake) > 0 {
-			<-l.box.wake
-		}
-		l.box.wake = wake
-		l.box.mu.Unlock()
+		numb(false)
 		time.Sleep(3 * watchEvery)
 		if got := seen.String(); got != "k:1#1 k:2#1" || m.rescues.Load() != 1 {
 			t.Errorf("handled %s, %d rescues", got, m.rescues.Load())
